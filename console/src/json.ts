@@ -5,12 +5,10 @@ export type JsonObject = { [name: string]: Json };
 
 export interface Schema {
   readonly type?: string | readonly string[];
-  readonly title?: string;
   readonly description?: string;
   readonly default?: Json;
   readonly enum?: readonly Json[];
   readonly const?: Json;
-  readonly examples?: readonly Json[];
   readonly properties?: { readonly [name: string]: Schema };
   readonly required?: readonly string[];
   readonly items?: Schema;
@@ -18,14 +16,6 @@ export interface Schema {
   readonly oneOf?: readonly Schema[];
   readonly $ref?: string;
   readonly $defs?: { readonly [name: string]: Schema };
-  readonly additionalProperties?: boolean | Schema;
-  readonly minimum?: number;
-  readonly maximum?: number;
-  readonly minLength?: number;
-  readonly maxLength?: number;
-  readonly minItems?: number;
-  readonly maxItems?: number;
-  readonly pattern?: string;
   readonly format?: string;
 }
 

@@ -6,11 +6,9 @@ import { startKeys } from "./keys.ts";
 import { startRouter } from "./router.ts";
 import { App } from "./shell/app.tsx";
 import { startSession } from "./shell/session_check.ts";
-import { startNotifying } from "./shell/notify.ts";
 import { startTheme } from "./shell/theme.tsx";
 
 startTheme();
-startNotifying();
 startRouter();
 startKeys();
 startClock();

@@ -103,19 +103,11 @@ function container(
       return <td key={key} dir="auto" style={alignment(token)}>{children}</td>;
     case "link_open":
       return <OuterLink key={key} href={String(token.attrGet("href"))}>{children}</OuterLink>;
-    case "blockquote_open":
-    case "bullet_list_open":
-    case "list_item_open":
-      return createElement(token.tag, { key, dir: "auto" }, children);
-    case "thead_open":
-    case "tbody_open":
-    case "tr_open":
-    case "strong_open":
-    case "em_open":
-    case "s_open":
-      return createElement(token.tag, { key }, children);
-    default:
-      return children;
+    default: // tags of the parser, which makes none of those in the text
+      return createElement(token.tag, {
+        key,
+        dir: /^(blockquote|ul|li)$/.test(token.tag) ? "auto" : undefined,
+      }, children);
   }
 }
 

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { isValidElement, type VNode } from "preact";
 import { Markdown } from "./markdown.tsx";
-import { seededRandom } from "./seeded_random.ts";
+import { seededRandom } from "./seeded_random_test.ts";
 import { Copy } from "./ui/copy.tsx";
 import { isSafe } from "./ui/outer_link.tsx";
 

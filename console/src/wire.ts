@@ -1,6 +1,900 @@
 // Generated from the OpenAPI document by scripts/console-types. Do not edit.
 // deno-lint-ignore-file
 
+import type { Schema } from "./json.ts";
+
+export interface paths {
+  readonly "/api/approvals": {
+    readonly parameters: {};
+    readonly get: {
+      readonly parameters: {
+        readonly query?: {
+          readonly cursor?: string | null;
+          readonly limit?: number;
+          readonly run_id?: string | null;
+        };
+      };
+      readonly responses: {
+        readonly 200: {
+          content: {
+            readonly "application/json": components["schemas"]["ApprovalsList"];
+          };
+        };
+      };
+    };
+  };
+  readonly "/api/approvals/{approval_id}": {
+    readonly parameters: {};
+    readonly get: {
+      readonly parameters: {
+        readonly path: {
+          readonly approval_id: string;
+        };
+      };
+      readonly responses: {
+        readonly 200: {
+          content: {
+            readonly "application/json": components["schemas"]["ApprovalCard"];
+          };
+        };
+      };
+    };
+    readonly post: {
+      readonly parameters: {
+        readonly path: {
+          readonly approval_id: string;
+        };
+      };
+      readonly requestBody: {
+        readonly content: {
+          readonly "application/json": components["schemas"]["AnswerBody"];
+        };
+      };
+      readonly responses: {
+        readonly 200: {
+          content: {
+            readonly "application/json": components["schemas"]["ApprovalCard"];
+          };
+        };
+      };
+    };
+  };
+  readonly "/api/flows": {
+    readonly parameters: {};
+    readonly get: {
+      readonly parameters: {};
+      readonly responses: {
+        readonly 200: {
+          content: {
+            readonly "application/json": components["schemas"]["FlowsList"];
+          };
+        };
+      };
+    };
+  };
+  readonly "/api/hosts": {
+    readonly parameters: {};
+    readonly get: {
+      readonly parameters: {};
+      readonly responses: {
+        readonly 200: {
+          content: {
+            readonly "application/json": components["schemas"]["HostsDocument"];
+          };
+        };
+      };
+    };
+  };
+  readonly "/api/keys": {
+    readonly parameters: {};
+    readonly get: {
+      readonly parameters: {};
+      readonly responses: {
+        readonly 200: {
+          content: {
+            readonly "application/json": components["schemas"]["KeysList"];
+          };
+        };
+      };
+    };
+    readonly post: {
+      readonly parameters: {};
+      readonly requestBody: {
+        readonly content: {
+          readonly "application/json": components["schemas"]["NewKey"];
+        };
+      };
+      readonly responses: {
+        readonly 201: {
+          content: {
+            readonly "application/json": components["schemas"]["CreatedKey"];
+          };
+        };
+      };
+    };
+  };
+  readonly "/api/keys/{key_id}": {
+    readonly parameters: {};
+    readonly delete: {
+      readonly parameters: {
+        readonly path: {
+          readonly key_id: string;
+        };
+      };
+      readonly responses: {
+        readonly 200: {
+          content: {
+            readonly "application/json": components["schemas"]["KeyDocument"];
+          };
+        };
+      };
+    };
+  };
+  readonly "/api/runs": {
+    readonly parameters: {};
+    readonly get: {
+      readonly parameters: {
+        readonly query?: {
+          readonly ascending?: boolean;
+          readonly asking?: boolean;
+          readonly cursor?: string | null;
+          readonly flow?: string | null;
+          readonly limit?: number;
+          readonly max_cost_usd?: number | null;
+          readonly max_duration_s?: number | null;
+          readonly min_cost_usd?: number | null;
+          readonly min_duration_s?: number | null;
+          readonly q?: string;
+          readonly search?: string;
+          readonly since?: string | null;
+          readonly sort?: components["schemas"]["RunSort"];
+          readonly status?: components["schemas"]["RunStatus"] | null;
+          readonly tag?: readonly string[];
+          readonly until?: string | null;
+        };
+      };
+      readonly responses: {
+        readonly 200: {
+          content: {
+            readonly "application/json": components["schemas"]["RunsPage"];
+          };
+        };
+      };
+    };
+    readonly post: {
+      readonly parameters: {
+        readonly query?: {
+          readonly include?: readonly (
+            | "work_orders"
+            | "work_states"
+            | "work_state"
+            | "context_store"
+            | "task"
+            | "todos"
+            | "artifacts"
+            | "steps"
+            | "claims"
+          )[];
+          readonly wait?: number;
+        };
+      };
+      readonly requestBody: {
+        readonly content: {
+          readonly "application/json": components["schemas"]["Submission"];
+        };
+      };
+      readonly responses: {
+        readonly 202: {
+          content: {
+            readonly "application/json": components["schemas"]["RunDocument"];
+          };
+        };
+      };
+    };
+  };
+  readonly "/api/runs/{run_id}": {
+    readonly parameters: {};
+    readonly get: {
+      readonly parameters: {
+        readonly query?: {
+          readonly include?: readonly (
+            | "work_orders"
+            | "work_states"
+            | "work_state"
+            | "context_store"
+            | "task"
+            | "todos"
+            | "artifacts"
+            | "steps"
+            | "claims"
+          )[];
+          readonly wait?: number;
+        };
+        readonly path: {
+          readonly run_id: string;
+        };
+      };
+      readonly responses: {
+        readonly 200: {
+          content: {
+            readonly "application/json": components["schemas"]["RunDocument"];
+          };
+        };
+      };
+    };
+    readonly delete: {
+      readonly parameters: {
+        readonly query?: {
+          readonly confirmed?: boolean;
+        };
+        readonly path: {
+          readonly run_id: string;
+        };
+      };
+      readonly responses: {
+        readonly 204: {};
+      };
+    };
+    readonly patch: {
+      readonly parameters: {
+        readonly path: {
+          readonly run_id: string;
+        };
+      };
+      readonly requestBody: {
+        readonly content: {
+          readonly "application/json": components["schemas"]["Labels"];
+        };
+      };
+      readonly responses: {
+        readonly 200: {
+          content: {
+            readonly "application/json": components["schemas"]["RunDocument"];
+          };
+        };
+      };
+    };
+  };
+  readonly "/api/runs/{run_id}/answer": {
+    readonly parameters: {};
+    readonly get: {
+      readonly parameters: {
+        readonly query?: {
+          readonly wait?: number;
+        };
+        readonly path: {
+          readonly run_id: string;
+        };
+      };
+      readonly responses: {
+        readonly 200: {
+          content: {
+            readonly "application/json": components["schemas"]["RunAnswer"];
+          };
+        };
+      };
+    };
+    readonly post: {
+      readonly parameters: {
+        readonly path: {
+          readonly run_id: string;
+        };
+      };
+      readonly requestBody: {
+        readonly content: {
+          readonly "application/json": components["schemas"]["ReplyBody"];
+        };
+      };
+      readonly responses: {
+        readonly 202: {
+          content: {
+            readonly "application/json": components["schemas"]["RunDocument"];
+          };
+        };
+      };
+    };
+  };
+  readonly "/api/runs/{run_id}/artifacts": {
+    readonly parameters: {};
+    readonly get: {
+      readonly parameters: {
+        readonly path: {
+          readonly run_id: string;
+        };
+      };
+      readonly responses: {
+        readonly 200: {
+          content: {
+            readonly "application/json": readonly components["schemas"]["ArtifactLine"][];
+          };
+        };
+      };
+    };
+  };
+  readonly "/api/runs/{run_id}/artifacts/{path}": {
+    readonly parameters: {};
+    readonly get: {
+      readonly parameters: {
+        readonly query?: {
+          readonly version?: number | null;
+        };
+        readonly path: {
+          readonly path: string;
+          readonly run_id: string;
+        };
+      };
+      readonly responses: {
+        readonly 200: {
+          content: {
+            readonly "application/json": unknown;
+          };
+        };
+      };
+    };
+  };
+  readonly "/api/runs/{run_id}/calls/{call_id}": {
+    readonly parameters: {};
+    readonly get: {
+      readonly parameters: {
+        readonly path: {
+          readonly call_id: string;
+          readonly run_id: string;
+        };
+      };
+      readonly responses: {
+        readonly 200: {
+          content: {
+            readonly "application/json": components["schemas"]["ModelCallDocument"];
+          };
+        };
+      };
+    };
+  };
+  readonly "/api/runs/{run_id}/cancel": {
+    readonly parameters: {};
+    readonly post: {
+      readonly parameters: {
+        readonly path: {
+          readonly run_id: string;
+        };
+      };
+      readonly requestBody: {
+        readonly content: {
+          readonly "application/json": components["schemas"]["Nothing"] | null;
+        };
+      };
+      readonly responses: {
+        readonly 202: {
+          content: {
+            readonly "application/json": components["schemas"]["RunDocument"];
+          };
+        };
+      };
+    };
+  };
+  readonly "/api/runs/{run_id}/events": {
+    readonly parameters: {};
+    readonly get: {
+      readonly parameters: {
+        readonly query?: {
+          readonly after?: number;
+          readonly brief?: boolean;
+          readonly limit?: number;
+        };
+        readonly path: {
+          readonly run_id: string;
+        };
+      };
+      readonly responses: {
+        readonly 200: {
+          content: {
+            readonly "application/json": components["schemas"]["EventsPage"];
+          };
+        };
+      };
+    };
+  };
+  readonly "/api/runs/{run_id}/events/{seq}": {
+    readonly parameters: {};
+    readonly get: {
+      readonly parameters: {
+        readonly path: {
+          readonly run_id: string;
+          readonly seq: number;
+        };
+      };
+      readonly responses: {
+        readonly 200: {
+          content: {
+            readonly "application/json": components["schemas"]["EventDocument"];
+          };
+        };
+      };
+    };
+  };
+  readonly "/api/runs/{run_id}/events/{seq}/payloads/{digest}": {
+    readonly parameters: {};
+    readonly get: {
+      readonly parameters: {
+        readonly path: {
+          readonly digest: string;
+          readonly run_id: string;
+          readonly seq: number;
+        };
+      };
+      readonly responses: {
+        readonly 200: {
+          content: {
+            readonly "application/json": unknown;
+          };
+        };
+      };
+    };
+  };
+  readonly "/api/runs/{run_id}/events/stream": {
+    readonly parameters: {};
+    readonly get: {
+      readonly parameters: {
+        readonly query?: {
+          readonly after?: number;
+        };
+        readonly path: {
+          readonly run_id: string;
+        };
+      };
+      readonly responses: {
+        readonly 200: {};
+        readonly 204: {};
+      };
+    };
+  };
+  readonly "/api/runs/{run_id}/export": {
+    readonly parameters: {};
+    readonly get: {
+      readonly parameters: {
+        readonly query?: {
+          readonly format?: "jsonl" | "json" | "md" | "html";
+        };
+        readonly path: {
+          readonly run_id: string;
+        };
+      };
+      readonly responses: {
+        readonly 200: {
+          content: {
+            readonly "application/json": unknown;
+          };
+        };
+      };
+    };
+  };
+  readonly "/api/runs/{run_id}/follow-up": {
+    readonly parameters: {};
+    readonly post: {
+      readonly parameters: {
+        readonly path: {
+          readonly run_id: string;
+        };
+      };
+      readonly requestBody: {
+        readonly content: {
+          readonly "application/json": components["schemas"]["FollowUp"];
+        };
+      };
+      readonly responses: {
+        readonly 202: {
+          content: {
+            readonly "application/json": components["schemas"]["RunDocument"];
+          };
+        };
+      };
+    };
+  };
+  readonly "/api/runs/{run_id}/fork": {
+    readonly parameters: {};
+    readonly post: {
+      readonly parameters: {
+        readonly path: {
+          readonly run_id: string;
+        };
+      };
+      readonly requestBody: {
+        readonly content: {
+          readonly "application/json": components["schemas"]["ForkBody"];
+        };
+      };
+      readonly responses: {
+        readonly 202: {
+          content: {
+            readonly "application/json": components["schemas"]["RunDocument"];
+          };
+        };
+      };
+    };
+  };
+  readonly "/api/runs/{run_id}/pause": {
+    readonly parameters: {};
+    readonly post: {
+      readonly parameters: {
+        readonly path: {
+          readonly run_id: string;
+        };
+      };
+      readonly requestBody: {
+        readonly content: {
+          readonly "application/json": components["schemas"]["PauseBody"] | null;
+        };
+      };
+      readonly responses: {
+        readonly 202: {
+          content: {
+            readonly "application/json": components["schemas"]["RunDocument"];
+          };
+        };
+      };
+    };
+  };
+  readonly "/api/runs/{run_id}/resume": {
+    readonly parameters: {};
+    readonly post: {
+      readonly parameters: {
+        readonly path: {
+          readonly run_id: string;
+        };
+      };
+      readonly requestBody: {
+        readonly content: {
+          readonly "application/json": components["schemas"]["ResumeBody"] | null;
+        };
+      };
+      readonly responses: {
+        readonly 202: {
+          content: {
+            readonly "application/json": components["schemas"]["RunDocument"];
+          };
+        };
+      };
+    };
+  };
+  readonly "/api/runs/{run_id}/retry": {
+    readonly parameters: {};
+    readonly post: {
+      readonly parameters: {
+        readonly path: {
+          readonly run_id: string;
+        };
+      };
+      readonly requestBody: {
+        readonly content: {
+          readonly "application/json": components["schemas"]["RetryBody"] | null;
+        };
+      };
+      readonly responses: {
+        readonly 202: {
+          content: {
+            readonly "application/json": components["schemas"]["RunDocument"];
+          };
+        };
+      };
+    };
+  };
+  readonly "/api/runs/{run_id}/signals/{name}": {
+    readonly parameters: {};
+    readonly post: {
+      readonly parameters: {
+        readonly path: {
+          readonly name: string;
+          readonly run_id: string;
+        };
+      };
+      readonly requestBody: {
+        readonly content: {
+          readonly "application/json": components["schemas"]["SignalBody"] | null;
+        };
+      };
+      readonly responses: {
+        readonly 202: {
+          content: {
+            readonly "application/json": components["schemas"]["RunDocument"];
+          };
+        };
+      };
+    };
+  };
+  readonly "/api/runs/{run_id}/skip": {
+    readonly parameters: {};
+    readonly post: {
+      readonly parameters: {
+        readonly path: {
+          readonly run_id: string;
+        };
+      };
+      readonly requestBody: {
+        readonly content: {
+          readonly "application/json": components["schemas"]["SkipBody"];
+        };
+      };
+      readonly responses: {
+        readonly 202: {
+          content: {
+            readonly "application/json": components["schemas"]["RunDocument"];
+          };
+        };
+      };
+    };
+  };
+  readonly "/api/runs/{run_id}/supply": {
+    readonly parameters: {};
+    readonly post: {
+      readonly parameters: {
+        readonly path: {
+          readonly run_id: string;
+        };
+      };
+      readonly requestBody: {
+        readonly content: {
+          readonly "application/json": components["schemas"]["SupplyBody"];
+        };
+      };
+      readonly responses: {
+        readonly 202: {
+          content: {
+            readonly "application/json": components["schemas"]["RunDocument"];
+          };
+        };
+      };
+    };
+  };
+  readonly "/api/runs/{run_id}/view": {
+    readonly parameters: {};
+    readonly get: {
+      readonly parameters: {
+        readonly path: {
+          readonly run_id: string;
+        };
+      };
+      readonly responses: {
+        readonly 200: {
+          content: {
+            readonly "application/json": components["schemas"]["ViewDocument"];
+          };
+        };
+      };
+    };
+  };
+  readonly "/api/runs/{run_id}/view/stream": {
+    readonly parameters: {};
+    readonly get: {
+      readonly parameters: {
+        readonly query?: {
+          readonly after?: number;
+        };
+        readonly path: {
+          readonly run_id: string;
+        };
+      };
+      readonly responses: {
+        readonly 200: {};
+        readonly 204: {};
+      };
+    };
+  };
+  readonly "/api/session": {
+    readonly parameters: {};
+    readonly get: {
+      readonly parameters: {};
+      readonly responses: {
+        readonly 200: {
+          content: {
+            readonly "application/json": components["schemas"]["SessionDocument"];
+          };
+        };
+      };
+    };
+    readonly post: {
+      readonly parameters: {};
+      readonly requestBody: {
+        readonly content: {
+          readonly "application/json": components["schemas"]["KeyBody"];
+        };
+      };
+      readonly responses: {
+        readonly 200: {
+          content: {
+            readonly "application/json": components["schemas"]["SessionDocument"];
+          };
+        };
+      };
+    };
+    readonly delete: {
+      readonly parameters: {};
+      readonly responses: {
+        readonly 204: {};
+      };
+    };
+  };
+  readonly "/api/system": {
+    readonly parameters: {};
+    readonly get: {
+      readonly parameters: {};
+      readonly responses: {
+        readonly 200: {
+          content: {
+            readonly "application/json": components["schemas"]["SystemDocument"];
+          };
+        };
+      };
+    };
+  };
+  readonly "/api/tools": {
+    readonly parameters: {};
+    readonly get: {
+      readonly parameters: {};
+      readonly responses: {
+        readonly 200: {
+          content: {
+            readonly "application/json": components["schemas"]["ToolsList"];
+          };
+        };
+      };
+    };
+  };
+  readonly "/api/tools/{name}": {
+    readonly parameters: {};
+    readonly get: {
+      readonly parameters: {
+        readonly path: {
+          readonly name: string;
+        };
+      };
+      readonly responses: {
+        readonly 200: {
+          content: {
+            readonly "application/json": components["schemas"]["ToolDocument"];
+          };
+        };
+      };
+    };
+  };
+  readonly "/api/tools/{name}/call": {
+    readonly parameters: {};
+    readonly post: {
+      readonly parameters: {
+        readonly path: {
+          readonly name: string;
+        };
+      };
+      readonly requestBody: {
+        readonly content: {
+          readonly "application/json": components["schemas"]["CallBody"];
+        };
+      };
+      readonly responses: {
+        readonly 200: {
+          content: {
+            readonly "application/json": components["schemas"]["ToolTrial"];
+          };
+        };
+      };
+    };
+  };
+  readonly "/api/webhooks": {
+    readonly parameters: {};
+    readonly get: {
+      readonly parameters: {};
+      readonly responses: {
+        readonly 200: {
+          content: {
+            readonly "application/json": components["schemas"]["WebhooksList"];
+          };
+        };
+      };
+    };
+    readonly post: {
+      readonly parameters: {};
+      readonly requestBody: {
+        readonly content: {
+          readonly "application/json": components["schemas"]["NewWebhook"];
+        };
+      };
+      readonly responses: {
+        readonly 201: {
+          content: {
+            readonly "application/json": components["schemas"]["CreatedWebhook"];
+          };
+        };
+      };
+    };
+  };
+  readonly "/api/webhooks/{webhook_id}": {
+    readonly parameters: {};
+    readonly delete: {
+      readonly parameters: {
+        readonly path: {
+          readonly webhook_id: string;
+        };
+      };
+      readonly responses: {
+        readonly 204: {};
+      };
+    };
+  };
+  readonly "/api/webhooks/{webhook_id}/deliveries": {
+    readonly parameters: {};
+    readonly get: {
+      readonly parameters: {
+        readonly query?: {
+          readonly limit?: number;
+        };
+        readonly path: {
+          readonly webhook_id: string;
+        };
+      };
+      readonly responses: {
+        readonly 200: {
+          content: {
+            readonly "application/json": components["schemas"]["DeliveriesList"];
+          };
+        };
+      };
+    };
+  };
+  readonly "/api/workers": {
+    readonly parameters: {};
+    readonly get: {
+      readonly parameters: {};
+      readonly responses: {
+        readonly 200: {
+          content: {
+            readonly "application/json": components["schemas"]["WorkersList"];
+          };
+        };
+      };
+    };
+  };
+  readonly "/api/workers/{name}/promote": {
+    readonly parameters: {};
+    readonly post: {
+      readonly parameters: {
+        readonly path: {
+          readonly name: string;
+        };
+      };
+      readonly requestBody: {
+        readonly content: {
+          readonly "application/json": components["schemas"]["PromoteBody"];
+        };
+      };
+      readonly responses: {
+        readonly 200: {
+          content: {
+            readonly "application/json": components["schemas"]["PromotedWorker"];
+          };
+        };
+      };
+    };
+  };
+  readonly "/api/workers/{name}/promotion": {
+    readonly parameters: {};
+    readonly get: {
+      readonly parameters: {
+        readonly query?: {
+          readonly run_id?: string | null;
+        };
+        readonly path: {
+          readonly name: string;
+        };
+      };
+      readonly responses: {
+        readonly 200: {
+          content: {
+            readonly "application/json": components["schemas"]["WorkerPromotion"];
+          };
+        };
+      };
+    };
+  };
+}
 export interface components {
   schemas: {
     readonly Action: {
@@ -2178,7 +3072,6 @@ export type WorkOrder = components["schemas"]["WorkOrder"];
 export type WorkState = components["schemas"]["WorkState"];
 export type WriteArtifact = components["schemas"]["WriteArtifact"];
 export type $defs = Record<string, never>;
-export type operations = Record<string, never>;
 
 /** Every value of RunStatus. */
 export const RUN_STATUSES: readonly RunStatus[] = [
@@ -2194,3 +3087,86 @@ export const RUN_STATUSES: readonly RunStatus[] = [
 
 /** Every value of RunSort. */
 export const RUN_SORTS: readonly RunSort[] = ["created", "cost", "duration", "status", "flow"];
+
+/** The schema of `limits` of Submission. */
+export const LIMITS: Schema = {
+  "type": "object",
+  "description":
+    "Limits of a run. A missing field keeps the server's limit. Higher limits, and null, which removes one, need the\nscope admin.",
+  "properties": {
+    "budget": {
+      "anyOf": [{ "type": "number" }, { "type": "null" }],
+      "description": "Maximum cost in US dollars.",
+    },
+    "timeout": {
+      "anyOf": [{ "type": "number" }, { "type": "null" }],
+      "description": "Maximum run time in seconds.",
+    },
+    "max_requests": {
+      "anyOf": [{ "type": "integer" }, { "type": "null" }],
+      "description": "Maximum number of model calls.",
+    },
+    "max_tokens": {
+      "anyOf": [{ "type": "integer" }, { "type": "null" }],
+      "description": "Maximum tokens of all model calls.",
+    },
+    "max_steps": {
+      "anyOf": [{ "type": "integer" }, { "type": "null" }],
+      "description": "Maximum work orders, including the first.",
+    },
+    "max_workers": {
+      "anyOf": [{ "type": "integer" }, { "type": "null" }],
+      "description": "Maximum steps that run at once.",
+    },
+    "batch_size": {
+      "anyOf": [{ "type": "integer" }, { "type": "null" }],
+      "description": "Start subtasks in groups of this size.",
+    },
+    "max_output_tokens": {
+      "anyOf": [{ "type": "integer" }, { "type": "null" }],
+      "description": "Maximum tokens of one reply.",
+    },
+    "approval_timeout": {
+      "anyOf": [{ "type": "number" }, { "type": "null" }],
+      "description": "Seconds until an unanswered approval is denied.",
+    },
+    "attempt_timeout": {
+      "anyOf": [{ "type": "number" }, { "type": "null" }],
+      "description": "Maximum time of one attempt in seconds.",
+    },
+    "model_patience": {
+      "anyOf": [{ "type": "number" }, { "type": "null" }],
+      "description":
+        "Seconds to wait for a model server that is away, or for the beginning of an answer.",
+    },
+  },
+};
+
+/** The schema of `limits` of ResumeBody. */
+export const NEW_LIMITS: Schema = {
+  "type": "object",
+  "description":
+    "Limits of a run that is continued, for the run as a whole. A missing field keeps its limit.",
+  "properties": {
+    "budget": {
+      "anyOf": [{ "type": "number" }, { "type": "null" }],
+      "description": "Maximum cost in US dollars.",
+    },
+    "timeout": {
+      "anyOf": [{ "type": "number" }, { "type": "null" }],
+      "description": "Maximum run time in seconds.",
+    },
+    "max_requests": {
+      "anyOf": [{ "type": "integer" }, { "type": "null" }],
+      "description": "Maximum number of model calls.",
+    },
+    "max_tokens": {
+      "anyOf": [{ "type": "integer" }, { "type": "null" }],
+      "description": "Maximum tokens of all model calls.",
+    },
+    "max_turns": {
+      "anyOf": [{ "type": "integer" }, { "type": "null" }],
+      "description": "Maximum turns of the lead of a research run, or of a worker that leads.",
+    },
+  },
+};

@@ -52,7 +52,7 @@ async def test_a_fork_can_have_other_limits(served: Served, ann: Visitor) -> Non
     await page.get_by_role("button", name="Fork…").click()
     dialog = page.get_by_role("dialog")
     await dialog.get_by_text("Other limits").click()
-    await dialog.get_by_label("Budget (US$)").fill("0.25")
+    await dialog.get_by_label("Budget").fill("0.25")
     await dialog.get_by_role("button", name="Fork", exact=True).click()
     await expect(page.get_by_text("forked from")).to_be_visible()
     forked = await served.get(f"/api/runs/{page.url.rpartition('/')[2]}")

@@ -1,4 +1,4 @@
-"""Finding runs: search, order, names and tags on the Runs screen, and notifications while the tab is hidden."""
+"""Finding runs: search, order, names and tags on the Runs screen."""
 
 from __future__ import annotations
 
@@ -9,18 +9,6 @@ from playwright.async_api import expect
 
 from browser.serving import Served
 from browser.visiting import Visitor
-
-HIDDEN = """() => {
-  window.notified = [];
-  window.Notification = class {
-    static requestPermission() { return Promise.resolve("granted"); }
-    constructor(title, options) { window.notified.push(`${title}: ${options.body}`); }
-  };
-  let hidden = false;
-  Object.defineProperty(document, "hidden", { get: () => hidden });
-  window.hide = () => { hidden = true; document.dispatchEvent(new Event("visibilitychange")); };
-}"""
-"""Replaces, in one page only, what the browser knows of its visibility, and its notifications."""
 
 
 @pytest.mark.slow
@@ -51,16 +39,3 @@ async def test_a_run_is_named_tagged_searched_and_sorted(served: Served, ann: Vi
     await expect(page.get_by_text("No matching runs.")).to_be_visible()
     await page.get_by_role("button", name="Show all runs").click()
     await expect(links).to_have_count(2)
-
-
-@pytest.mark.slow
-async def test_a_hidden_tab_notifies_when_a_run_finishes(served: Served, ann: Visitor) -> None:
-    page = await ann.open("/system")
-    await page.evaluate(HIDDEN)
-    await page.get_by_label("When runs ask, finish or fail while this tab is hidden").check()
-    async with page.expect_response(lambda response: "/api/runs?limit=50" in response.url):
-        await page.evaluate("window.hide()")
-    run_id = await served.started("measure Paris")
-    await served.finished(run_id)
-    found = await served.wait_for(lambda: page.evaluate("window.notified"), bool)
-    assert ["measure Paris" in text for text in found] == [True]

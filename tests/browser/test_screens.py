@@ -40,7 +40,7 @@ async def test_dialogs_and_forms_are_accessible_and_return_the_focus(served: Ser
     await served.open_approvals(run_id)
     await served.until(run_id, "waiting")
     page = await ann.open(f"/runs/{run_id}?worker=wo-001.1")
-    for name in ("Cancel…", "Fork…", "Retry failed (1)", "Supply result…", "Skip…", "Change arguments…"):
+    for name in ("Cancel…", "Fork…", "Retry failed (1)", "Supply result…", "Skip…", "Retry…"):
         button = page.get_by_role("button", name=name)
         await button.click()
         await expect(page.get_by_role("dialog")).to_be_visible()

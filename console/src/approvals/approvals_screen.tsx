@@ -1,7 +1,7 @@
 // Approvals: the open approvals of all runs, and the runs that ask a question.
 
 import { useEffect } from "preact/hooks";
-import { getApprovals } from "../api.ts";
+import { get } from "../api.ts";
 import { blurFocused, moveFocus, useShortcuts } from "../keys.ts";
 import { countAsking, getAsking } from "../shell/open_approvals.ts";
 import { useLoaded } from "../ui/loading.ts";
@@ -10,15 +10,16 @@ import { useTitle } from "../ui/title.ts";
 import { Waiting } from "../ui/waiting.tsx";
 import { ApprovalCards } from "./cards.tsx";
 
-const EVERY_MS = 2000;
-
 async function getInbox(options: { signal: AbortSignal }) {
-  const [{ approvals }, { runs }] = await Promise.all([getApprovals(options), getAsking(options)]);
+  const [{ approvals }, { runs }] = await Promise.all([
+    get("/api/approvals", {}, options),
+    getAsking(options),
+  ]);
   return [approvals, runs] as const;
 }
 
 export function ApprovalsScreen() {
-  const { value, problem, reload } = useLoaded(getInbox, { key: "inbox", everyMs: EVERY_MS });
+  const { value, problem, reload } = useLoaded(getInbox, { key: "inbox", live: true });
   const [cards, runs] = value ?? [[], []];
   const approvals = Map.groupBy(cards, (card) => card.run_id);
   const questions = runs

@@ -1,7 +1,7 @@
 // One approval: a call, what is known about it, and the possible answers. The inbox and the run screen show it.
 
 import { useId, useLayoutEffect, useRef, useState } from "preact/hooks";
-import { answerApproval, asProblem, getApproval } from "../api.ts";
+import { post } from "../api.ts";
 import { may } from "../session.ts";
 import { openApprovals } from "../shell/open_approvals.ts";
 import { announce } from "../ui/announce.tsx";
@@ -27,7 +27,52 @@ interface ApprovalCardProps {
   readonly heading?: "h2" | "h3" | "h4";
 }
 
-type Mode = "buttons" | "edit" | "deny" | "happened";
+/** The form that is open. */
+type Mode = "edit" | "deny" | "happened";
+
+/** A button gives an answer, or opens a form. */
+interface CardButton {
+  readonly text: string;
+  /** For screen readers, before what is approved. */
+  readonly label: string;
+  readonly kind?: "primary" | "danger";
+  /** The key that presses it. */
+  readonly key?: string;
+  readonly title?: string;
+  readonly answer?: AnswerBody;
+  readonly form?: Mode;
+}
+
+const APPROVE: CardButton = {
+  text: "Approve",
+  label: "Approve",
+  kind: "primary",
+  key: "a",
+  answer: { decision: "approve" },
+};
+const DENY: CardButton = { text: "Deny…", label: "Deny", kind: "danger", key: "d", form: "deny" };
+const BUTTONS: { readonly [kind in Card["kind"]]: readonly CardButton[] } = {
+  call: [
+    APPROVE,
+    { text: "Edit…", label: "Edit arguments of", key: "e", form: "edit" },
+    DENY,
+    {
+      text: "Always approve",
+      label: "Always approve",
+      title: "Approve this and all later calls of this tool in this run",
+      answer: { decision: "approve", always: true },
+    },
+  ],
+  plan: [APPROVE, DENY],
+  effect: [
+    { text: "Yes, it did…", label: "Yes, it did:", form: "happened" },
+    {
+      text: "No, it did not",
+      label: "No, it did not:",
+      answer: { decision: "settle", happened: false },
+    },
+  ],
+};
 
 const OPENING = { call: "Allow ", effect: "Did ", plan: "Carry out " };
 
@@ -39,11 +84,9 @@ const ANNOUNCED: { readonly [decision: string]: string } = {
 
 export function ApprovalCard(props: ApprovalCardProps) {
   const { card, open, onDone, within = false, heading: Heading = "h3" } = props;
-  const [mode, setMode] = useState<Mode>("buttons");
+  const [mode, setMode] = useState<Mode | null>(null);
   const heading = useId();
-  const subject = card.kind === "plan" ? "the plan" : card.tool;
   const article = useRef<HTMLElement>(null);
-  const [gone, setGone] = useState(false);
   const [answer, setAnswer] = useState("Answered elsewhere");
   const { steady, isSteady } = useSteady(article);
   // It keeps its height when it is answered, so that no button moves under a pointer.
@@ -51,13 +94,9 @@ export function ApprovalCard(props: ApprovalCardProps) {
   useLayoutEffect(() => {
     if (open) height.current = article.current?.getBoundingClientRect().height ?? 0;
   });
+  const { approval_id } = card;
   const answering = useAction(async (answer: AnswerBody) => {
-    try {
-      await answerApproval(card.approval_id, answer);
-    } catch (error) {
-      if (await isGone(card.approval_id, error)) setGone(true);
-      throw error;
-    }
+    await post("/api/approvals/{approval_id}", { approval_id }, answer);
     openApprovals.value = Math.max(0, openApprovals.peek() - 1);
     const word = ANNOUNCED[answer.decision]!;
     setAnswer(word);
@@ -65,34 +104,30 @@ export function ApprovalCard(props: ApprovalCardProps) {
     onDone();
   });
 
+  const subject = card.kind === "plan" ? "the plan" : card.tool;
+  const buttons = BUTTONS[card.kind];
+
   // The keys act on the focused card only, so that nothing is approved by accident.
   function onKeyDown(event: KeyboardEvent): void {
     if (event.target !== article.current || event.ctrlKey || event.metaKey || event.altKey) return;
-    if (card.kind === "effect" || mode !== "buttons" || !may("approve") || !open) return;
-    if (event.repeat) return;
-    const actions: { [key: string]: () => void } = {
-      a: () => answering.run({ decision: "approve" }),
-      d: () => setMode("deny"),
-      ...(card.kind === "call" && { e: () => setMode("edit") }),
-    };
-    const action = actions[event.key];
-    if (!action) return;
+    const button = buttons.find(({ key }) => key === event.key);
+    if (!button || event.repeat || mode !== null || !open || !may("approve")) return;
     event.preventDefault();
     event.stopPropagation();
-    action();
+    press(button);
   }
 
-  const answerable = open && !gone;
-  /** Ignore a click on a card that has just moved: it may be meant for another. */
-  const steadily = <Args extends unknown[]>(act: (...args: Args) => unknown) => (...args: Args) => {
-    if (isSteady()) act(...args);
-  };
+  function press({ answer, form }: CardButton): void {
+    if (form) setMode(form);
+    else if (answer) answering.run(answer);
+  }
+
   const title = card.kind === "plan" ? "" : titleOf(card.args);
   const form = {
     busy: answering.busy,
     onBack: () => {
       answering.clear();
-      setMode("buttons");
+      setMode(null);
       article.current?.focus();
     },
   };
@@ -127,133 +162,47 @@ export function ApprovalCard(props: ApprovalCardProps) {
         : <Arguments args={card.args} origins={card.origins} />}
       <Facts card={card} within={within} />
       {open && !may("approve") && <p class="muted">Your key does not allow approvals.</p>}
-      {mode === "edit" && answerable && (
+      {mode === "edit" && open && (
         <EditForm
           {...form}
           args={card.args}
           onSend={(args) => answering.run({ decision: "approve", args })}
         />
       )}
-      {mode === "deny" && answerable && (
+      {mode === "deny" && open && (
         <DenyForm
           {...form}
           tool={subject}
           onSend={(reason) => answering.run({ decision: "deny", ...(reason && { reason }) })}
         />
       )}
-      {mode === "happened" && answerable && (
+      {mode === "happened" && open && (
         <HappenedForm
           {...form}
           onSend={(result) => answering.run({ decision: "settle", happened: true, ...result })}
         />
       )}
       <ProblemNote problem={answering.problem} />
-      {open && gone && (
+      {mode === null && open && may("approve") && (
         <div class="buttons">
-          <Button onClick={onDone}>Remove from list</Button>
-        </div>
-      )}
-      {mode === "buttons" && answerable && may("approve") && (
-        <div class="buttons">
-          {card.kind !== "effect"
-            ? (
-              <CallButtons
-                tool={subject}
-                isPlan={card.kind === "plan"}
-                busy={answering.busy}
-                held={!steady}
-                onAnswer={steadily(answering.run)}
-                onMode={steadily(setMode)}
-              />
-            )
-            : (
-              <>
-                <Button
-                  held={!steady}
-                  label={`Yes, it did: ${card.tool}…`}
-                  onClick={steadily(() => setMode("happened"))}
-                >
-                  Yes, it did…
-                </Button>
-                <Button
-                  busy={answering.busy}
-                  held={!steady}
-                  label={`No, it did not: ${card.tool}`}
-                  onClick={steadily(() => answering.run({ decision: "settle", happened: false }))}
-                >
-                  No, it did not
-                </Button>
-              </>
-            )}
+          {buttons.map((button) => (
+            <Button
+              key={button.text}
+              kind={button.kind}
+              busy={answering.busy && button.answer !== undefined}
+              held={!steady}
+              label={`${button.label} ${subject}${button.form === "happened" ? "…" : ""}`}
+              title={button.title ?? button.key}
+              onClick={() => {
+                // A click on a card that has just moved may be meant for another.
+                if (isSteady()) press(button);
+              }}
+            >
+              {button.text}
+            </Button>
+          ))}
         </div>
       )}
     </article>
   );
-}
-
-interface CallButtonsProps {
-  readonly tool: string;
-  readonly isPlan: boolean;
-  readonly busy: boolean;
-  readonly held: boolean;
-  readonly onAnswer: (answer: AnswerBody) => void;
-  readonly onMode: (mode: Mode) => void;
-}
-
-function CallButtons({ tool, isPlan, busy, held, onAnswer, onMode }: CallButtonsProps) {
-  return (
-    <>
-      <Button
-        kind="primary"
-        busy={busy}
-        held={held}
-        label={`Approve ${tool}`}
-        title="a"
-        onClick={() => onAnswer({ decision: "approve" })}
-      >
-        Approve
-      </Button>
-      {!isPlan && (
-        <Button
-          held={held}
-          label={`Edit arguments of ${tool}`}
-          title="e"
-          onClick={() => onMode("edit")}
-        >
-          Edit…
-        </Button>
-      )}
-      <Button
-        kind="danger"
-        held={held}
-        label={`Deny ${tool}`}
-        title="d"
-        onClick={() => onMode("deny")}
-      >
-        Deny…
-      </Button>
-      {!isPlan && (
-        <Button
-          busy={busy}
-          held={held}
-          label={`Always approve ${tool}`}
-          title={`Approve this and all later calls of ${tool} in this run`}
-          onClick={() => onAnswer({ decision: "approve", always: true })}
-        >
-          Always approve
-        </Button>
-      )}
-    </>
-  );
-}
-
-/** Return whether an answer was refused because the approval is closed: a conflict may also be about the answer. */
-async function isGone(id: string, error: unknown): Promise<boolean> {
-  if (![404, 409].includes(asProblem(error).status)) return false;
-  try {
-    await getApproval(id);
-    return false;
-  } catch (failure) {
-    return asProblem(failure).status === 404;
-  }
 }

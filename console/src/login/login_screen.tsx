@@ -1,7 +1,7 @@
 // Log in with an API key; the requested page opens afterwards.
 
 import { useState } from "preact/hooks";
-import { logIn } from "../api.ts";
+import { post } from "../api.ts";
 import { session } from "../session.ts";
 import { Button, useAction } from "../ui/button.tsx";
 import { Form, TextField } from "../ui/field.tsx";
@@ -12,7 +12,7 @@ export function LoginScreen() {
   useTitle("Log in");
   const [key, setKey] = useState("");
   const loggingIn = useAction(async () => {
-    session.value = await logIn(key.trim());
+    session.value = await post("/api/session", {}, { key: key.trim() });
   });
   return (
     <Form class="login panel" aria-labelledby="login-title" onSubmit={loggingIn.run}>

@@ -1,5 +1,7 @@
 // What a revision changed: paragraphs side by side, with the words that were removed and added.
 
+import { diffArrays } from "diff";
+
 /** A piece of a text; `changed` if the other side does not have it. */
 export interface Piece {
   readonly text: string;
@@ -13,22 +15,28 @@ export interface Row {
   readonly changed: boolean;
 }
 
-/** Above this product of lengths, everything between the common ends counts as changed. */
-const MAX_CELLS = 1_000_000;
+/** A text with more changed words than this counts as rewritten. */
+const MAX_CHANGES = 1_000;
 
 export function changedRows(before: string, after: string): Row[] {
   const rows: Row[] = [];
-  for (const [removed, added] of runs(paragraphsOf(before), paragraphsOf(after))) {
-    if (removed === added) {
-      const pieces = [{ text: removed[0]!, changed: false }];
-      rows.push({ before: pieces, after: pieces, changed: false });
-      continue;
-    }
+  let removed: string[] = []; // what the next paragraphs replace
+  const replace = (added: string[]): void => {
     for (let at = 0; at < Math.max(removed.length, added.length); at += 1) {
-      const [old, now] = wordsChanged(removed[at] ?? "", added[at] ?? "");
-      rows.push({ before: old, after: now, changed: true });
+      rows.push(changedRow(removed[at] ?? "", added[at] ?? ""));
+    }
+    removed = [];
+  };
+  for (const part of diffArrays(paragraphsOf(before), paragraphsOf(after))) {
+    if (part.removed) removed = part.value;
+    else if (part.added) replace(part.value);
+    else {
+      replace([]);
+      const same = part.value.map((text) => [{ text, changed: false }]);
+      rows.push(...same.map((pieces) => ({ before: pieces, after: pieces, changed: false })));
     }
   }
+  replace([]);
   return rows;
 }
 
@@ -36,58 +44,16 @@ function paragraphsOf(text: string): string[] {
   return text.split(/\n{2,}/).map((paragraph) => paragraph.trim()).filter(Boolean);
 }
 
-function wordsChanged(before: string, after: string): [Piece[], Piece[]] {
-  const words = (text: string) => text.match(/\s+|[^\s]+/g) ?? [];
-  const [old, now]: [Piece[], Piece[]] = [[], []];
-  const add = (pieces: Piece[], items: readonly string[], changed: boolean) => {
-    const last = pieces.at(-1);
-    const text = items.join("");
-    if (text === "") return;
-    if (last?.changed === changed) pieces[pieces.length - 1] = { text: last.text + text, changed };
-    else pieces.push({ text, changed });
-  };
-  for (const [removed, added] of runs(words(before), words(after))) {
-    add(old, removed, removed !== added);
-    add(now, added, removed !== added);
-  }
-  return [old, now];
-}
-
-/**
- * Return two lists as runs, in order: one common item (the same list twice), or the items that were removed and added.
- * The common items are a longest common subsequence.
- */
-function runs(before: readonly string[], after: readonly string[]): [string[], string[]][] {
-  const [rows, columns] = [before.length, after.length];
-  if (rows * columns > MAX_CELLS) return [[[...before], [...after]]];
-  const lengths = Array.from({ length: rows + 1 }, () => new Uint32Array(columns + 1));
-  for (let row = rows - 1; row >= 0; row -= 1) {
-    for (let column = columns - 1; column >= 0; column -= 1) {
-      lengths[row]![column] = before[row] === after[column]
-        ? lengths[row + 1]![column + 1]! + 1
-        : Math.max(lengths[row + 1]![column]!, lengths[row]![column + 1]!);
-    }
-  }
-  const found: [string[], string[]][] = [];
-  let [row, column] = [0, 0];
-  let [removed, added]: [string[], string[]] = [[], []];
-  const flush = () => {
-    if (removed.length + added.length > 0) found.push([removed, added]);
-    [removed, added] = [[], []];
-  };
-  while (row < rows || column < columns) {
-    if (row < rows && column < columns && before[row] === after[column]) {
-      flush();
-      const common = [before[row]!];
-      found.push([common, common]);
-      row += 1;
-      column += 1;
-    } else if (
-      column === columns ||
-      row < rows && lengths[row + 1]![column]! >= lengths[row]![column + 1]!
-    ) removed.push(before[row++]!);
-    else added.push(after[column++]!);
-  }
-  flush();
-  return found;
+function changedRow(before: string, after: string): Row {
+  const words = (text: string): string[] => text.match(/\s+|[^\s]+/g) ?? [];
+  const parts = diffArrays(words(before), words(after), { maxEditLength: MAX_CHANGES }) ??
+    [{ value: [before], removed: true, added: false }, {
+      value: [after],
+      removed: false,
+      added: true,
+    }];
+  const side = (other: "added" | "removed"): Piece[] =>
+    parts.filter((part) => !part[other] && part.value.join("") !== "")
+      .map(({ value, added, removed }) => ({ text: value.join(""), changed: added || removed }));
+  return { before: side("added"), after: side("removed"), changed: true };
 }

@@ -12,7 +12,7 @@ import { Beside } from "../run/answer/beside.tsx";
 import { workerLink } from "../run/selection.ts";
 import type { RunStore } from "../run/state/store.ts";
 import { isOpen, isOver } from "../run/state/view.ts";
-import { attemptsOf, type Lane } from "../run/state/model.ts";
+import { attemptsOf, type Lane } from "../run/state/lanes.ts";
 import { STATUS_WORDS } from "../run/words.ts";
 import { count } from "../formats.ts";
 import { StatusGlyph } from "../ui/status.tsx";
@@ -30,7 +30,7 @@ export function Report({ store }: { store: RunStore }) {
     return (
       <>
         <Research store={store} task={task} />
-        {isOver(store.live.view.run.status) && <Answer store={store} />}
+        {isOver(store.view.run.value.status) && <Answer store={store} />}
       </>
     );
   }
@@ -53,9 +53,9 @@ export function Report({ store }: { store: RunStore }) {
 /** Return the text that a model is writing now, until the document has it; "" when nobody writes. */
 function writtenNow(store: RunStore, task: ReportTask): string {
   const live = store.draft.value;
-  if (live === null || isOver(store.live.view.run.status)) return "";
+  if (live === null || isOver(store.view.run.value.status)) return "";
   const key = live.attempt.slice(0, live.attempt.lastIndexOf("/a"));
-  const lane = store.live.byKey.get(key);
+  const lane = store.view.step(key);
   const loaded = task.drafts.some((draft) => draft.key === key);
   return lane !== undefined && (isOpen(lane.status) || lane.status === "completed" && !loaded)
     ? live.text
@@ -90,9 +90,10 @@ function Latest({ draft, task, sources }: LatestProps) {
 
 /** Each question with what its researcher does now, and what it found. */
 function Research({ store, task }: { store: RunStore; task: ReportTask }) {
-  const model = store.live;
   const found = new Map(task.research.map((each) => [each.key, each]));
-  const lanes = model.lanes.filter((lane) => lane.worker === "researcher" || found.has(lane.key));
+  const lanes = store.view.steps.value.filter((lane) =>
+    lane.worker === "researcher" || found.has(lane.key)
+  );
   if (lanes.length === 0) {
     return <p class="muted">No research yet. The planner writes the questions first.</p>;
   }

@@ -10,8 +10,8 @@ import { taskOf } from "./task.ts";
 export function StageStrip({ store }: { store: RunStore }) {
   const task = taskOf(store.document.value);
   if (task === null) return null;
-  const { status } = store.live.view.run;
-  const steps = stepsOf(store.live.lanes, task.stages, isOver(status) ? status : null);
+  const { status } = store.view.run.value;
+  const steps = stepsOf(store.view.steps.value, task.stages, isOver(status) ? status : null);
   return (
     <ol class="stage-strip" aria-label="Stages">
       {steps.map(({ label, status, progress, key }, at) => (

@@ -5,7 +5,7 @@ import { count, duration, money, shortened } from "../formats.ts";
 import { Tags } from "../runs/tags.tsx";
 import { StatusMark } from "../ui/status.tsx";
 import type { RunDocument } from "../wire.ts";
-import { countsOf, type Lane, type Model } from "./state/model.ts";
+import type { Lane } from "./state/lanes.ts";
 import { Outcome } from "./actions/outcome.tsx";
 import { RunActions } from "./actions/run_actions.tsx";
 import type { RunStore } from "./state/store.ts";
@@ -14,15 +14,14 @@ import { isOver, millis } from "./state/view.ts";
 const NANO = 1e9;
 
 export function Head({ store }: { store: RunStore }) {
-  const { run } = store.live.view;
+  const run = store.view.run.value;
   const document = store.document.value;
-  const { status } = store;
   return (
     <header class="run-head">
       <div class="run-title">
         <h1 dir="auto">{document?.request ?? run.request}</h1>
         <p class="run-state">
-          <StatusMark status={status} />
+          <StatusMark status={store.status.value} />
           <Reason store={store} />
           <span class="muted">
             {run.flow} · {run.model}
@@ -42,16 +41,16 @@ export function Head({ store }: { store: RunStore }) {
 
 /** Why the run rests. */
 function Reason({ store }: { store: RunStore }) {
-  const { reason } = store.live.view.run;
+  const { reason } = store.view.run.value;
   const document = store.document.value;
-  if (store.status === "waiting" && document?.status === "waiting") {
+  if (store.status.value === "waiting" && document?.status === "waiting") {
     return <a href="#asked">{document.outcome.headline}</a>;
   }
-  return reason && !isOver(store.status) ? <span class="muted">{reason}</span> : null;
+  return reason && !isOver(store.status.value) ? <span class="muted">{reason}</span> : null;
 }
 
 function Waits({ store }: { store: RunStore }) {
-  const waits = Object.values(store.live.view.run.waits);
+  const waits = Object.values(store.view.run.value.waits);
   // Read the clock only while something is awaited.
   const shown = waits.filter((wait) => (millis(wait.until) ?? 0) > now.value);
   return <>{shown.map((wait) => <p key={wait.text} class="tone-asks">{wait.text}</p>)}</>;
@@ -98,14 +97,14 @@ function RunLink({ runId, children = runId }: { runId: string; children?: string
 }
 
 function Figures({ store }: { store: RunStore }) {
-  const { spend } = store.live.view;
-  const number = countsOf(store.live);
+  const spend = store.view.spend.value;
+  const number = store.view.counts.value;
   const [running, retrying, waiting] = [number("running"), number("retrying"), number("waiting")];
   const [failed, skipped, cancelled] = [number("failed"), number("dropped"), number("cancelled")];
   return (
     <div class="figures">
       <Figure word="Workers">
-        {number() === 0 ? <Subagents model={store.live} /> : (
+        {number() === 0 ? <Subagents lanes={store.view.steps.value} /> : (
           <>
             <strong>{number("completed").toLocaleString("en")}</strong> of{" "}
             {number().toLocaleString("en")} completed
@@ -133,8 +132,8 @@ function Figures({ store }: { store: RunStore }) {
 }
 
 /** The steps that others dispatched: in research, all but the lead's and the reviews. */
-function Subagents({ model }: { model: Model }) {
-  const lanes = model.lanes.filter((lane) => lane.parent);
+function Subagents({ lanes: all }: { lanes: readonly Lane[] }) {
+  const lanes = all.filter((lane) => lane.parent);
   if (lanes.length === 0) return <>None</>;
   const number = (status: Lane["status"]) => lanes.filter((lane) => lane.status === status).length;
   const [running, failed] = [number("running"), number("failed")];
@@ -167,16 +166,16 @@ function Figure({ word, children }: { word: string; children: preact.ComponentCh
 }
 
 function Elapsed({ store }: { store: RunStore }) {
-  const { startedAt, lastAt, view } = store.live;
+  const { startedAt, lastAt, run } = store.view;
   // Read the clock only while the run continues, so that a finished run is not drawn each second.
-  const to = isOver(store.status)
-    ? millis(view.run.finished_at) ?? lastAt
+  const to = isOver(store.status.value)
+    ? millis(run.value.finished_at) ?? lastAt
     : Math.max(now.value, lastAt);
   return <>{duration((to - startedAt) / 1000)}</>;
 }
 
 function Spent({ store }: { store: RunStore }) {
-  const { spend } = store.live.view;
+  const spend = store.view.spend.value;
   const spent = spend.nanousd / NANO;
   const words = `${spend.unpriced ? "at least " : ""}${money(spent)}`;
   if (spend.budget_nanousd === undefined) return <>{words}, no limit</>;

@@ -1,6 +1,7 @@
 // One run, live: head and fleet on top, timeline and log on the left, approvals and details on the right.
 
-import { useEffect, useMemo, useState } from "preact/hooks";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { onChanges } from "../changes.ts";
 import { link } from "../connection.ts";
 import { capitalized, shortened } from "../formats.ts";
 import { useShortcuts } from "../keys.ts";
@@ -12,39 +13,42 @@ import { useTitle } from "../ui/title.ts";
 import { Waiting } from "../ui/waiting.tsx";
 import { asProblem } from "../problem.ts";
 import { setQuery, withQuery } from "../router.ts";
-import { BROWSER } from "./state/browser_service.ts";
 import { EventLog } from "./log/event_log.tsx";
 import { Fleet } from "./timeline/fleet.tsx";
 import { focusedList } from "../ui/focused_list.ts";
 import { Head } from "./head.tsx";
-import { countsOf } from "./state/model.ts";
 import { pauseOrResume } from "./actions/run_actions.tsx";
-import { RunSummary } from "./run_summary.tsx";
 import { clearSelection, PARTS, selection, selectTab, tabsOf } from "./selection.ts";
 import { AnswerOf, Side } from "./side.tsx";
 import { RunStore } from "./state/store.ts";
 import { Timeline } from "./timeline/timeline.tsx";
 import { isOver } from "./state/view.ts";
+import type { RunDocument } from "../wire.ts";
+import { STATUS_WORDS } from "./words.ts";
 
 const IDLE_MS = 2_000;
-const HostWait = lazy("HostWait");
+const SUMMARY_MS = 5_000;
 const StageStrip = lazy("StageStrip");
 
 export function RunScreen({ runId }: { runId: string }) {
-  const store = useMemo(() => new RunStore(runId, BROWSER), [runId]);
+  const store = useMemo(() => new RunStore(runId), [runId]);
   useEffect(() => {
     store.open();
     const unsubscribe = store.link.subscribe((state) => {
       link.value = state;
     });
+    const stop = onChanges((runIds) => {
+      if (runIds?.has(runId) ?? true) store.hear();
+    });
     return () => {
+      stop();
       unsubscribe();
       store.close();
       link.value = null;
     };
   }, [store]);
   const problem = store.problem.value;
-  if (store.version.value > 0) return <LoadedRun store={store} />;
+  if (store.loaded.value) return <LoadedRun store={store} />;
   return (
     <div class="run-screen">
       {problem === null ? <Waiting what="the run" /> : (
@@ -70,17 +74,17 @@ function LoadedRun({ store }: { store: RunStore }) {
   const [following, setFollowing] = useState(() => selected.seq === null);
   useRunShortcuts(store, following, setFollowing);
   const idle = useIdle(store);
-  const isReport = store.model.view.run.flow === "report";
-  const columns = isReport ? " of-report" : isOver(store.status) ? " answered" : "";
+  const isReport = store.view.run.value.flow === "report";
+  const columns = isReport ? " of-report" : isOver(store.status.value) ? " answered" : "";
   if (selected.reading) return <Reading store={store} />;
   return (
     <div class="run-screen">
       <TabTitle store={store} />
-      <RunSummary store={store} />
+      <Summary store={store} />
       <Head store={store} />
-      {idle && <HostWait runId={store.runId} />}
+      {idle && <HostWait document={store.document.value} />}
       {isReport && <StageStrip store={store} />}
-      <FleetOf store={store} worker={selected.worker} />
+      <Fleet view={store.view} worker={selected.worker} />
       <nav class="parts" aria-label="Parts of the run">
         {PARTS.map((part) => (
           <a
@@ -95,7 +99,7 @@ function LoadedRun({ store }: { store: RunStore }) {
       </nav>
       <div class={`run-columns show-${selected.part}${columns}`}>
         <div class="run-main">
-          <Timeline store={store} selection={selected} />
+          <Timeline view={store.view} selection={selected} />
           <EventLog
             store={store}
             selection={selected}
@@ -115,9 +119,10 @@ function Reading({ store }: { store: RunStore }) {
     <div class="reading">
       <TabTitle store={store} />
       <p>
-        <a href={withQuery({ read: null })}>Back to the run</a> <StatusMark status={store.status} />
+        <a href={withQuery({ read: null })}>Back to the run</a>{" "}
+        <StatusMark status={store.status.value} />
       </p>
-      <h1 dir="auto">{store.document.value?.request ?? store.live.view.run.request}</h1>
+      <h1 dir="auto">{store.document.value?.request ?? store.view.run.value.request}</h1>
       <AnswerOf store={store} />
     </div>
   );
@@ -130,7 +135,7 @@ function useRunShortcuts(
 ): void {
   const switchTab = (by: number) => {
     const { tab } = selection.value;
-    const tabs = tabsOf(store.model.view, tab);
+    const tabs = tabsOf(store.view, tab);
     selectTab(tabs[(tabs.indexOf(tab) + by + tabs.length) % tabs.length]!);
   };
   useShortcuts("Run", {
@@ -161,31 +166,64 @@ function useRunShortcuts(
   });
 }
 
-/** Subscribe the fleet alone to the run, so that nothing around it is drawn again. */
-function FleetOf({ store, worker }: { store: RunStore; worker: string }) {
-  return <Fleet model={store.live} statuses={store.live.statuses} worker={worker} />;
-}
-
 const MAX_TITLE = 60;
 
-function TabTitle({ store }: { store: RunStore }) {
-  const model = store.live;
-  const { glyph } = markOf(store.status);
-  const number = countsOf(model);
+function TabTitle({ store: { view, status } }: { store: RunStore }) {
+  const { glyph } = markOf(status.value);
+  const number = view.counts.value;
   const counted = number() ? ` ${number("completed")}/${number()}` : "";
-  useTitle(`${glyph}${counted} ${shortened(model.view.run.request, MAX_TITLE)}`);
+  useTitle(`${glyph}${counted} ${shortened(view.run.value.request, MAX_TITLE)}`);
   return null;
+}
+
+/** The state of the run in one sentence for screen readers, at most every five seconds. */
+function Summary({ store }: { store: RunStore }) {
+  const [summary, setSummary] = useState("");
+  const newest = useRef("");
+  newest.current = summaryOf(store);
+  useEffect(() => {
+    setSummary(newest.current);
+    const timer = setInterval(() => setSummary(newest.current), SUMMARY_MS);
+    return () => clearInterval(timer);
+  }, [store]);
+  return <p class="unseen" role="status">{summary}</p>;
+}
+
+function summaryOf({ view, status, cards, document }: RunStore): string {
+  const number = view.counts.value;
+  const parts = [`Run ${status.value}`, `${number("completed")} of ${number()} steps completed`];
+  for (const each of ["running", "retrying", "failed", "dropped", "cancelled"] as const) {
+    if (number(each) > 0) parts.push(`${number(each)} ${STATUS_WORDS[each].toLowerCase()}`);
+  }
+  const asked = cards.value.length + (document.value?.question ? 1 : 0);
+  if (asked > 0) parts.push(`${asked} waiting for your answer`);
+  return parts.join(", ");
+}
+
+/** Why a run of which nothing runs waits for a host. */
+function HostWait({ document }: { document: RunDocument | null }) {
+  if (!document?.waits_for) return null;
+  const place = document.queue_position;
+  return (
+    <p class="panel host-wait" role="status">
+      {place !== null && <strong>Position {place.toLocaleString("en")} in the queue.</strong>}{" "}
+      {capitalized(document.waits_for)}
+    </p>
+  );
 }
 
 /** Return whether the run should go on but nothing of it has run for a while: it may wait for a host. */
 function useIdle(store: RunStore): boolean {
-  const going = store.status === "queued" || store.status === "running";
-  const resting = going && !store.live.running;
+  const status = store.status.value;
+  const resting = (status === "queued" || status === "running") && !store.view.active.value;
   const [idle, setIdle] = useState(false);
   useEffect(() => {
     setIdle(false);
     if (!resting) return;
-    const timer = setTimeout(() => setIdle(true), IDLE_MS);
+    const timer = setTimeout(() => {
+      setIdle(true);
+      store.refresh(); // the document says why
+    }, IDLE_MS);
     return () => clearTimeout(timer);
   }, [resting]);
   return idle;

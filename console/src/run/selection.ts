@@ -3,7 +3,7 @@
 import { computed } from "@preact/signals";
 import { place, setQuery, withQuery } from "../router.ts";
 import { type Kind, KINDS } from "./log/event_pages.ts";
-import type { View } from "./state/view.ts";
+import type { RunView } from "./state/run_view.ts";
 
 const TABS = ["answer", "revisions", "inspector", "order", "usage", "todos", "artifacts"] as const;
 export type TabName = typeof TABS[number];
@@ -75,16 +75,17 @@ export function showFollowUp(): void {
 }
 
 /** Return the tabs to show: the selected one, and those that have something to show. */
-export function tabsOf(view: View, selected: TabName): readonly TabName[] {
-  const isResearch = view.run.flow === "research";
+export function tabsOf(view: RunView, selected: TabName): readonly TabName[] {
+  const { flow } = view.run.value;
+  const isResearch = flow === "research";
   const shown: Record<TabName, boolean> = {
     answer: true,
-    revisions: view.run.flow === "report",
+    revisions: flow === "report",
     inspector: true,
-    usage: view.spend.requests > 0,
-    order: view.run.flow === "work-order" || Object.keys(view.orders).length > 0,
-    todos: isResearch || view.todos.length > 0,
-    artifacts: isResearch || Object.keys(view.artifacts).length > 0,
+    usage: view.spend.value.requests > 0,
+    order: flow === "work-order" || Object.keys(view.orders.value).length > 0,
+    todos: isResearch || view.todos.value.length > 0,
+    artifacts: isResearch || Object.keys(view.artifacts.value).length > 0,
   };
   return TABS.filter((tab) => shown[tab] || tab === selected);
 }

@@ -1,6 +1,7 @@
 // The right column: an open question and open approvals on top, then the answer, the inspector and more of the run as tabs.
 
 import { ApprovalCards } from "../approvals/cards.tsx";
+import { capitalized } from "../formats.ts";
 import { lazy } from "../ui/lazy.tsx";
 import { Tabs } from "../ui/tabs.tsx";
 import { Answer } from "./answer/answer.tsx";
@@ -12,7 +13,7 @@ import { QuestionBox } from "./answer/question.tsx";
 import { type Selection, selectTab, type TabName, tabsOf } from "./selection.ts";
 import type { RunStore } from "./state/store.ts";
 import { todoProgress, Todos } from "./outputs/todos.tsx";
-import type { View } from "./state/view.ts";
+import type { RunView } from "./state/run_view.ts";
 
 const Report = lazy("Report");
 const Revisions = lazy("Revisions");
@@ -25,7 +26,7 @@ interface SideProps {
 
 export function Side({ store, selection }: SideProps) {
   const { tab } = selection;
-  const { view } = store.live;
+  const { view } = store;
   return (
     <aside class="side" aria-label="Questions, answer and details">
       <div id="asked" class="inbox">
@@ -56,33 +57,21 @@ export function Side({ store, selection }: SideProps) {
 
 /** The answer, or the report. */
 export function AnswerOf({ store }: { store: RunStore }) {
-  return store.live.view.run.flow === "report"
+  return store.view.run.value.flow === "report"
     ? <Report store={store} />
     : <Answer store={store} />;
 }
 
-function labelOf(tab: TabName, { run, orders, todos, artifacts }: View): string {
-  const issued = Object.keys(orders).length;
-  switch (tab) {
-    case "answer":
-      return run.flow === "report" ? "Report" : "Answer";
-    case "revisions":
-      return "Revisions";
-    case "inspector":
-      return "Inspector";
-    case "order":
-      return issued > 1 ? `Orders (${issued})` : "Order";
-    case "usage":
-      return "Usage";
-    case "todos":
-      return withNumber("Todos", todoProgress(todos));
-    case "artifacts":
-      return withNumber("Artifacts", Object.keys(artifacts).length);
-  }
-}
-
-function withNumber(word: string, number: string | number): string {
-  return number ? `${word} (${number})` : word;
+function labelOf(tab: TabName, { run, issued, todos, artifacts }: RunView): string {
+  const orders = issued.value.length;
+  const files = Object.keys(artifacts.value).length;
+  const labels: { readonly [tab in TabName]?: string } = {
+    answer: run.value.flow === "report" ? "Report" : "Answer",
+    order: orders > 1 ? `Orders (${orders})` : "Order",
+    todos: todos.value.length > 0 ? `Todos (${todoProgress(todos.value)})` : "Todos",
+    artifacts: files > 0 ? `Artifacts (${files})` : "Artifacts",
+  };
+  return labels[tab] ?? capitalized(tab);
 }
 
 function Approvals({ store }: { store: RunStore }) {

@@ -1,52 +1,45 @@
 // The draft of a run with the request and the options of an earlier one.
 
+import { limitParameters } from "../form/limits.ts";
+import type { Parameter, Typed } from "../form/schema.ts";
 import type { Json, JsonObject } from "../json.ts";
-import type { Parameter, Typed } from "../tools/schema.ts";
 import type { FlowDocument, RunDefinition, Submission } from "../wire.ts";
-import { type Draft, EMPTY, type StageDraft } from "./draft.ts";
-import { parametersOfFlow } from "./options.ts";
-
-type Definition = Pick<
-  RunDefinition,
-  | "flow"
-  | "options"
-  | "models"
-  | "limits"
-  | "offline"
-  | "approve"
-  | "approve_rules"
-  | "check"
-  | "strict"
-  | "worker_calls"
->;
+import { type Draft, EMPTY, parametersOfFlow, type StageDraft } from "./draft.ts";
 
 /** `definition` is that of the earlier run, as its first event has it. */
 export function draftOf(
   request: string,
-  definition: Definition,
+  definition: RunDefinition,
   flows: readonly FlowDocument[],
 ): Draft {
-  const { limits, models, offline } = definition;
+  const { models, offline } = definition;
   const flow = flows.find(({ name }) => name === definition.flow);
-  const text = (number: number | null) => number === null ? "" : String(number);
-  const { options, stages, others } = optionsOf(definition.options as JsonObject, flow);
+  const { agents = null, ...given } = definition.options as JsonObject;
+  const stages = flow?.name === "report" && areStages(agents) ? agents : [];
+  const options = stages.length > 0 ? given : definition.options as JsonObject;
+  const [typed, others] = typedIn(parametersOfFlow(flow), options);
   return {
     ...EMPTY,
     request,
     flow: definition.flow,
-    options,
+    options: typed,
     stages,
     model: modelOf(models.default, offline),
     offline,
-    budget: text(limits.budget_nanousd === null ? null : limits.budget_nanousd / 1e9),
-    maxSteps: text(limits.max_steps),
-    maxWorkers: text(limits.max_workers),
-    batchSize: text(limits.batch_size),
-    timeout: text(limits.timeout_s),
+    limits: typedIn(limitParameters, limitsOf(definition))[0],
     approve: definition.approve,
     check: offline ? "" : definition.check ?? "",
     strict: definition.strict ?? false,
     rest: restOf(definition, others),
+  };
+}
+
+/** Return the limits by the names that a request has for them. */
+function limitsOf({ limits: { budget_nanousd, ...limits } }: RunDefinition): JsonObject {
+  const given = Object.entries(limits).map(([name, value]) => [name.replace(/_s$/, ""), value]);
+  return {
+    ...Object.fromEntries(given),
+    budget: budget_nanousd === null ? null : budget_nanousd / 1e9,
   };
 }
 
@@ -57,63 +50,36 @@ function modelOf(name: string | undefined, offline: boolean): string {
 
 /** Return what the form has no fields for. */
 function restOf(
-  { limits, models, approve_rules, offline, worker_calls }: Definition,
+  { models: { by_use: uses }, approve_rules, offline, worker_calls }: RunDefinition,
   options: JsonObject,
-) {
-  const set = (values: { readonly [name: string]: unknown }): object =>
-    Object.fromEntries(
-      Object.entries(values).filter(([, value]) =>
-        value !== null && value !== undefined && value !== ""
-      ),
-    );
-  const more = set({
-    max_requests: limits.max_requests,
-    max_tokens: limits.max_tokens,
-    max_output_tokens: limits.max_output_tokens,
-    attempt_timeout: limits.attempt_timeout_s,
-    approval_timeout: limits.approval_timeout_s,
-    model_patience: limits.model_patience_s,
-  });
-  return {
-    ...set({
-      lead_model: modelOf(models.by_use.plan, offline),
-      worker_model: modelOf(models.by_use.work, offline),
-      review_model: modelOf(models.by_use.review, offline),
-    }),
-    ...(Object.keys(approve_rules).length > 0 && { approve_rules }),
-    ...(worker_calls === "always" && { worker_calls }),
-    limits: more,
+): Draft["rest"] {
+  const given = {
+    lead_model: modelOf(uses.plan, offline),
+    worker_model: modelOf(uses.work, offline),
+    review_model: modelOf(uses.review, offline),
+    approve_rules,
+    worker_calls: worker_calls === "always" ? worker_calls : "",
     options,
-  } as Draft["rest"];
-}
-
-/** Return options as they are typed into the fields of a flow, and those that have no field. */
-function optionsOf(
-  given: JsonObject,
-  flow: FlowDocument | undefined,
-): { options: Typed; stages: readonly StageDraft[]; others: JsonObject } {
-  const parameters = new Map(
-    flow ? parametersOfFlow(flow).map((each) => [each.name, each] as const) : [],
+  };
+  return Object.fromEntries(
+    Object.entries(given).filter(([, value]) => Object.keys(value).length > 0),
   );
-  const options: { [name: string]: string } = {};
-  const others: JsonObject = {};
-  let stages: readonly StageDraft[] = [];
-  for (const [name, value] of Object.entries(given)) {
-    const parameter = parameters.get(name);
-    if (value === null) continue;
-    if (parameter) options[name] = typed(value, parameter);
-    else if (flow?.name === "report" && name === "agents" && isPlain(value)) stages = value;
-    else others[name] = value;
-  }
-  return { options, stages, others };
 }
 
-function typed(value: Json, { control }: Parameter): string {
-  return control === "text" && typeof value === "string" ? value : JSON.stringify(value);
+/** Return values as they are typed into the fields of a form, and those that have no field. */
+function typedIn(parameters: readonly Parameter[], values: JsonObject): [Typed, JsonObject] {
+  const controls = new Map(parameters.map(({ name, control }) => [name, control]));
+  const given = Object.entries(values).filter(([, value]) => value !== null);
+  const typed = given.filter(([name]) => controls.has(name)).map(([name, value]) => [
+    name,
+    controls.get(name) === "text" && typeof value === "string" ? value : JSON.stringify(value),
+  ]);
+  const others = given.filter(([name]) => !controls.has(name));
+  return [Object.fromEntries(typed), Object.fromEntries(others)];
 }
 
 /** Return whether stages have no other fields than the form has. */
-function isPlain(value: Json): value is Json & StageDraft[] {
+function areStages(value: Json): value is Json & StageDraft[] {
   return Array.isArray(value) &&
     value.every((stage) =>
       Object.keys(stage as object).every((name) =>
@@ -123,7 +89,7 @@ function isPlain(value: Json): value is Json & StageDraft[] {
 }
 
 /** Return what a draft sends besides its fields, in words: "max_tokens 5000". */
-export function restWords({ limits, options, ...rest }: Partial<Submission>): string[] {
-  return Object.entries({ ...rest, ...limits, ...options })
+export function restWords({ options, ...rest }: Partial<Submission>): string[] {
+  return Object.entries({ ...rest, ...options })
     .map(([name, value]) => `${name} ${typeof value === "string" ? value : JSON.stringify(value)}`);
 }

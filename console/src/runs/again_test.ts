@@ -3,7 +3,6 @@
 import assert from "node:assert/strict";
 import { draftOf } from "./again.ts";
 import { submissionOf } from "./draft.ts";
-import { optionsOf } from "./options.ts";
 import type { FlowDocument } from "../wire.ts";
 
 const LIMITS = {
@@ -45,9 +44,9 @@ const DEFINITION = {
 
 Deno.test("the request body is that of the earlier run", () => {
   const draft = draftOf("Heat pumps", DEFINITION as never, [FLOW]);
-  const { options, errors } = optionsOf(draft, FLOW);
+  const { run, errors } = submissionOf(draft, FLOW);
   assert.deepEqual(errors, {});
-  assert.deepEqual(submissionOf(draft, options), {
+  assert.deepEqual(run, {
     request: "Heat pumps",
     flow: "research",
     model: "openai:gpt-6",

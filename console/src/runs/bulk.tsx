@@ -1,7 +1,7 @@
 // What can be done with the runs that are selected in the list.
 
 import { useState } from "preact/hooks";
-import { cancelRun, retryRun } from "../api.ts";
+import { post } from "../api.ts";
 import { count } from "../formats.ts";
 import { Delete } from "../run/actions/more.tsx";
 import { isOver } from "../run/state/view.ts";
@@ -57,7 +57,9 @@ export function Bulk({ chosen, onClear, onDone }: BulkProps) {
           title={`Cancel ${count(active.length, "run")}?`}
           action={`Cancel ${count(active.length, "run")}`}
           onConfirm={async () => {
-            for (const { run_id } of active) await cancelRun(run_id);
+            for (const { run_id } of active) {
+              await post("/api/runs/{run_id}/cancel", { run_id }, {});
+            }
             announce(`Cancelled ${count(active.length, "run")}`);
             done();
           }}
@@ -72,7 +74,7 @@ export function Bulk({ chosen, onClear, onDone }: BulkProps) {
           action="Retry"
           kind="primary"
           onConfirm={async () => {
-            for (const { run_id } of failed) await retryRun(run_id, {});
+            for (const { run_id } of failed) await post("/api/runs/{run_id}/retry", { run_id }, {});
             announce(`Retrying ${count(failed.length, "run")}`);
             done();
           }}

@@ -1,19 +1,21 @@
 // The form that starts a run: request, flow, model and limits.
 
 import { useState } from "preact/hooks";
-import { getFlows, startRun } from "../api.ts";
+import { get, post } from "../api.ts";
 import { flowName } from "../formats.ts";
 import type { Problem } from "../problem.ts";
 import { go } from "../router.ts";
-import type { Typed } from "../tools/schema.ts";
+import { limitParameters } from "../form/limits.ts";
+import type { Typed } from "../form/schema.ts";
+import { SchemaForm } from "../form/schema_form.tsx";
 import { Button, useAction } from "../ui/button.tsx";
 import { Choice, Form, TextArea, TextField } from "../ui/field.tsx";
+import { Fold } from "../ui/fold.tsx";
 import { useLoaded } from "../ui/loading.ts";
 import { ProblemNote } from "../ui/problem_note.tsx";
 import { restWords } from "./again.ts";
 import { type Draft, draft, EMPTY, forgetKey, idempotencyKey, submissionOf } from "./draft.ts";
 import { FlowOptions } from "./flow_options.tsx";
-import { optionsOf } from "./options.ts";
 
 const CHECKS = [
   ["", "Default"],
@@ -27,6 +29,8 @@ const POLICIES = [
   ["auto", "Call without asking"],
   ["never", "Refuse"],
 ] as const;
+
+const FURTHER_LIMITS = limitParameters.filter(({ name }) => name !== "budget");
 
 type Words = readonly [label: string, example: string];
 
@@ -43,7 +47,7 @@ const REQUESTS: { readonly [flow: string]: Words } = {
 /** `compact` shows only the request and the flow, until it gets the focus or a text. */
 export function Composer({ compact }: { compact: boolean }) {
   const [used, setUsed] = useState(false);
-  const loaded = useLoaded(getFlows, { key: "flows" });
+  const loaded = useLoaded((options) => get("/api/flows", {}, options), { key: "flows" });
   const [unread, setUnread] = useState<Typed>({});
   const typed = draft.value;
   const change = (name: keyof Draft) => (value: string | boolean) => {
@@ -56,27 +60,25 @@ export function Composer({ compact }: { compact: boolean }) {
   const flows = loaded.value?.flows ?? [];
   const flow = flows.find(({ name }) => name === typed.flow);
   const starting = useAction(async () => {
-    const { options, errors } = optionsOf(draft.peek(), flow);
+    const { run, errors } = submissionOf(draft.peek(), flow);
     setUnread(errors);
-    const run = submissionOf(draft.peek(), options);
     if (!run.request || Object.keys(errors).length > 0) {
       if (!run.request) document.querySelector<HTMLElement>(".composer textarea")?.focus();
       return;
     }
-    const started = await startRun(run, idempotencyKey(run));
+    const started = await post("/api/runs", {}, run, { idempotencyKey: idempotencyKey(run) });
     forgetKey();
     draft.value = { ...EMPTY, model: typed.model, offline: typed.offline };
     go(`/runs/${started.run_id}`);
   });
-  /** Connect a field of the draft to its control; `at` names it in the errors of the service. */
-  const field = (
-    name: Exclude<keyof Draft, "offline" | "strict" | "options" | "stages" | "rest">,
-    at: string = name,
-  ) => ({
-    error: starting.problem?.errorAt(at),
+  const errorAt = (at: string) => unread[at] ?? starting.problem?.errorAt(at);
+  /** Connect a field of the draft to its control. */
+  const field = (name: "request" | "flow" | "model" | "approve" | "check") => ({
+    error: errorAt(name),
     value: typed[name],
     onInput: change(name),
   });
+  const setLimits = (limits: Typed) => draft.value = { ...draft.peek(), limits };
   const small = compact && !used && typed.request === "";
   const rest = restWords(typed.rest);
   const [label, example] = REQUESTS[typed.flow] ?? REQUEST;
@@ -112,7 +114,16 @@ export function Composer({ compact }: { compact: boolean }) {
           {...field("model")}
           value={typed.offline ? "" : typed.model}
         />
-        <Amount label="Budget (US$)" min="0" step="any" {...field("budget", "limits.budget")} />
+        <TextField
+          label="Budget (US$)"
+          type="number"
+          min="0"
+          step="any"
+          placeholder="Default"
+          error={errorAt("limits.budget")}
+          value={typed.limits.budget ?? ""}
+          onInput={(budget) => setLimits({ ...typed.limits, budget })}
+        />
         <label class="check">
           <input
             type="checkbox"
@@ -125,24 +136,17 @@ export function Composer({ compact }: { compact: boolean }) {
         </label>
         <Button type="submit" kind="primary" busy={starting.busy} title="Ctrl+Enter">Start</Button>
       </div>
-      {flow && !small && <FlowOptions flow={flow} problem={starting.problem} unread={unread} />}
-      <details class="limits" open={isHidden(starting.problem) || undefined}>
-        <summary>Advanced</summary>
+      {flow && !small && <FlowOptions flow={flow} errorAt={errorAt} />}
+      <Fold class="limits" summary="Advanced" opened={isHidden(starting.problem)}>
         <div class="limits-fields">
-          {typed.flow === "work-order" && (
-            <Amount
-              label="Max. work orders"
-              hint="repairs included"
-              {...field("maxSteps", "limits.max_steps")}
-            />
-          )}
-          <Amount label="Max. parallel workers" {...field("maxWorkers", "limits.max_workers")} />
-          <Amount
-            label="Batch size"
-            hint="empty: no batches"
-            {...field("batchSize", "limits.batch_size")}
+          <SchemaForm
+            parameters={FURTHER_LIMITS}
+            typed={typed.limits}
+            onInput={setLimits}
+            errorOf={(name) => errorAt(`limits.${name}`)}
+            hintOf={({ description }) => description}
+            empty="Default"
           />
-          <Amount label="Timeout (seconds)" step="any" {...field("timeout", "limits.timeout")} />
           <Choice label="Irreversible calls" choices={POLICIES} {...field("approve")} />
           <Choice label="Check answers" choices={CHECKS} {...field("check")} />
           <label class="check">
@@ -154,7 +158,7 @@ export function Composer({ compact }: { compact: boolean }) {
             Doubts make the run partial
           </label>
         </div>
-      </details>
+      </Fold>
       {rest.length > 0 && (
         <p class="small muted">
           As in the earlier run: {rest.join(", ")}{" "}
@@ -165,30 +169,6 @@ export function Composer({ compact }: { compact: boolean }) {
       )}
       <ProblemNote problem={starting.problem} />
     </Form>
-  );
-}
-
-interface AmountProps {
-  readonly label: string;
-  readonly hint?: string;
-  readonly error: string | null | undefined;
-  readonly value: string;
-  readonly min?: string;
-  readonly step?: string;
-  readonly onInput: (value: string) => void;
-}
-
-/** An optional number. */
-function Amount(props: AmountProps) {
-  return (
-    <TextField
-      type="number"
-      inputMode="decimal"
-      min="1"
-      step="1"
-      placeholder="Default"
-      {...props}
-    />
   );
 }
 

@@ -1,9 +1,10 @@
 // The draft of a run: it outlives the screen, and the same content starts one run.
 
-import type { JsonObject } from "../json.ts";
+import { limitParameters } from "../form/limits.ts";
+import { argumentsFrom, type Parameter, parametersOf, type Typed } from "../form/schema.ts";
+import type { Json, Schema } from "../json.ts";
 import { saved } from "../saved.ts";
-import type { Typed } from "../tools/schema.ts";
-import type { Submission } from "../wire.ts";
+import type { FlowDocument, Submission } from "../wire.ts";
 
 /** A stage that is added to one report, or replaced in it, as typed. */
 export interface StageDraft {
@@ -25,11 +26,8 @@ export interface Draft {
   readonly stages: readonly StageDraft[];
   readonly model: string;
   readonly offline: boolean;
-  readonly budget: string;
-  readonly maxSteps: string;
-  readonly maxWorkers: string;
-  readonly batchSize: string;
-  readonly timeout: string;
+  /** The limits, by name. */
+  readonly limits: Typed;
   readonly approve: string;
   readonly check: string;
   readonly strict: boolean;
@@ -44,11 +42,7 @@ export const EMPTY: Draft = {
   stages: [],
   model: "",
   offline: false,
-  budget: "",
-  maxSteps: "",
-  maxWorkers: "",
-  batchSize: "",
-  timeout: "",
+  limits: {},
   approve: "",
   check: "",
   strict: false,
@@ -57,25 +51,30 @@ export const EMPTY: Draft = {
 
 export const draft = saved<Draft>("draft", EMPTY);
 
+/** Return the options of a flow that have a field of their own; those of a report's stages have a form. */
+export function parametersOfFlow(flow: FlowDocument | undefined): readonly Parameter[] {
+  const parameters = flow === undefined ? [] : parametersOf(flow.options as Schema);
+  return flow?.name === "report" ? parameters.filter(({ name }) => name !== "agents") : parameters;
+}
+
 /**
- * Return the request body for a draft and the options that were read from it: only the fields that are set, as the
- * service has the defaults.
+ * Return the request body for a draft, and what cannot be read, by "options." or "limits." and the name of the field.
+ * The body has only the fields that are set, as the service has the defaults.
  */
-export function submissionOf(draft: Draft, options: JsonObject = {}): Submission {
-  const limits = Object.fromEntries(
-    ([
-      ["budget", draft.budget],
-      ["max_steps", draft.maxSteps],
-      ["max_workers", draft.maxWorkers],
-      ["batch_size", draft.batchSize],
-      ["timeout", draft.timeout],
-    ] as const).filter(([, value]) => value.trim() !== "")
-      .map(([name, value]) => [name, Number(value)]),
-  );
-  const { limits: otherLimits, options: otherOptions, ...rest } = draft.rest;
-  const [allLimits, allOptions] = [{ ...otherLimits, ...limits }, { ...otherOptions, ...options }];
-  return {
-    ...rest,
+export function submissionOf(
+  draft: Draft,
+  flow?: FlowDocument,
+): { readonly run: Submission; readonly errors: Typed } {
+  const given = argumentsFrom(parametersOfFlow(flow), draft.options, "options.");
+  const limits = argumentsFrom(limitParameters, draft.limits, "limits.");
+  const { stages } = draft;
+  const options = {
+    ...draft.rest.options,
+    ...given.args,
+    ...(flow?.name === "report" && stages.length > 0 && { agents: stages.map(stageOf) }),
+  };
+  const run = {
+    ...draft.rest,
     request: draft.request.trim(),
     flow: draft.flow,
     ...(draft.model.trim() && !draft.offline && { model: draft.model.trim() }),
@@ -83,9 +82,16 @@ export function submissionOf(draft: Draft, options: JsonObject = {}): Submission
     ...(draft.approve && { approve: draft.approve as Submission["approve"] }),
     ...(draft.check && { check: draft.check as Submission["check"] }),
     ...(draft.strict && { strict: true }),
-    ...(Object.keys(allLimits).length > 0 && { limits: allLimits }),
-    ...(Object.keys(allOptions).length > 0 && { options: allOptions }),
+    ...(Object.keys(limits.args).length > 0 && { limits: limits.args }),
+    ...(Object.keys(options).length > 0 && { options }),
   };
+  return { run, errors: { ...given.errors, ...limits.errors } };
+}
+
+function stageOf({ name, after, instructions, agent }: StageDraft): Json {
+  return agent
+    ? { name: name.trim(), agent, ...(after && { after }) }
+    : { name: name.trim(), after, instructions };
 }
 
 let last = { content: "", key: "" };

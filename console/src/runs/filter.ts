@@ -1,6 +1,7 @@
 // The filter and the order of the list of runs, as the URL has them.
 
-import type { RunFilter } from "../api.ts";
+import type { ParametersOf } from "../api.ts";
+import type { RunSort, RunStatus } from "../wire.ts";
 import { startOf } from "./listing.ts";
 
 /** The names in the URL that narrow the list; the values are those of the API, except for `since`. */
@@ -39,21 +40,22 @@ export function tagsIn(query: URLSearchParams): readonly string[] {
 }
 
 /** Return the filter for the API; `now` is the time on the server. */
-export function filterOf(query: URLSearchParams, now: number): RunFilter {
+export function filterOf(query: URLSearchParams, now: number): ParametersOf<"get", "/api/runs"> {
   const [sort = "", up] = (query.get("sort") ?? "").split(" ");
   const given = (name: string) => query.get(name) ?? "";
+  const number = (name: string) => query.get(name) ? Number(query.get(name)) : undefined;
   return {
-    status: given("status"),
+    status: given("status") as RunStatus,
     flow: given("flow"),
     search: given("search"),
     since: startOf(given("since"), now),
     tag: tagsIn(query),
-    min_cost_usd: given("min_cost_usd"),
-    max_cost_usd: given("max_cost_usd"),
-    min_duration_s: given("min_duration_s"),
-    max_duration_s: given("max_duration_s"),
+    min_cost_usd: number("min_cost_usd"),
+    max_cost_usd: number("max_cost_usd"),
+    min_duration_s: number("min_duration_s"),
+    max_duration_s: number("max_duration_s"),
     ...(query.has("asking") && { asking: true }),
-    ...(sort && { sort }),
+    ...(sort && { sort: sort as RunSort }),
     ...(up && { ascending: true }),
   };
 }

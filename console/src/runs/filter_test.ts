@@ -14,7 +14,7 @@ Deno.test("filters and order go from the URL to the API", () => {
   const filter = filterOf(query, 0);
   assert.equal(filter.search, "harbour");
   assert.deepEqual(filter.tag, ["team=data", "env=prod"]);
-  assert.deepEqual([filter.sort, filter.ascending, filter.max_cost_usd], ["cost", true, "2"]);
+  assert.deepEqual([filter.sort, filter.ascending, filter.max_cost_usd], ["cost", true, 2]);
   assert.ok(isNarrowed(query));
 });
 

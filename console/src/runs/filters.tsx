@@ -1,11 +1,11 @@
 // Search, filters and order of the list of runs; the URL holds them.
 
 import type { ComponentChildren } from "preact";
-import { useState } from "preact/hooks";
-import { getFlows } from "../api.ts";
+import { get } from "../api.ts";
 import { capitalized, flowName } from "../formats.ts";
 import { place, setQuery } from "../router.ts";
 import { Button } from "../ui/button.tsx";
+import { Fold } from "../ui/fold.tsx";
 import { useLoaded } from "../ui/loading.ts";
 import { SearchField } from "../ui/search_field.tsx";
 import { RUN_STATUSES } from "../wire.ts";
@@ -105,40 +105,31 @@ const AMOUNTS = {
 /** The filters that are rarely used: flow, cost and duration. Open while one of them is set. */
 function Further() {
   const { query } = place.value;
-  const [open, setOpen] = useState(
-    ["flow", ...Object.keys(AMOUNTS)].some((name) => query.get(name)),
-  );
+  const used = ["flow", ...Object.keys(AMOUNTS)].some((name) => query.get(name));
   return (
-    <details
-      class="further"
-      open={open}
-      onToggle={(event) => setOpen(event.currentTarget.open)}
-    >
-      <summary>More filters</summary>
-      {open && (
-        <div class="further-fields">
-          <Choice name="flow" label="Flow" all="Any flow">
-            <FlowNames />
-          </Choice>
-          {Object.entries(AMOUNTS).map(([name, label]) => (
-            <label key={name} class="amount">
-              {label}
-              <SearchField
-                inputMode="decimal"
-                value={query.get(name) ?? ""}
-                onChange={(text) =>
-                  setQuery({ [name]: Number.isFinite(Number(text)) ? text.trim() : "" })}
-              />
-            </label>
-          ))}
-        </div>
-      )}
-    </details>
+    <Fold class="further" summary="More filters" opened={used}>
+      <div class="further-fields">
+        <Choice name="flow" label="Flow" all="Any flow">
+          <FlowNames />
+        </Choice>
+        {Object.entries(AMOUNTS).map(([name, label]) => (
+          <label key={name} class="amount">
+            {label}
+            <SearchField
+              inputMode="decimal"
+              value={query.get(name) ?? ""}
+              onChange={(text) =>
+                setQuery({ [name]: Number.isFinite(Number(text)) ? text.trim() : "" })}
+            />
+          </label>
+        ))}
+      </div>
+    </Fold>
   );
 }
 
 function FlowNames() {
-  const { value } = useLoaded(getFlows, { key: "flows" });
+  const { value } = useLoaded((options) => get("/api/flows", {}, options), { key: "flows" });
   const names = value === null ? [] : value.flows.map(({ name }) => name);
   return <>{names.map((name) => <option key={name} value={name}>{flowName(name)}</option>)}</>;
 }

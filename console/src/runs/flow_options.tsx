@@ -1,46 +1,28 @@
 // The fields of a flow's options, below the request; for a report, also the stages that are added to it.
 
-import type { Problem } from "../problem.ts";
-import { ParameterField } from "../tools/parameter_field.tsx";
-import type { Typed } from "../tools/schema.ts";
+import { SchemaForm } from "../form/schema_form.tsx";
 import { Button } from "../ui/button.tsx";
 import { Choice, TextArea, TextField } from "../ui/field.tsx";
 import type { FlowDocument } from "../wire.ts";
-import { draft, type StageDraft } from "./draft.ts";
-import { optionName, parametersOfFlow } from "./options.ts";
+import { draft, parametersOfFlow, type StageDraft } from "./draft.ts";
 
-interface FlowOptionsProps {
-  readonly flow: FlowDocument;
-  readonly problem: Problem | null;
-  /** The errors of options that could not be read. */
-  readonly unread: Typed;
-}
+/** Return what is wrong with a field of the request body; nothing if it is right. */
+type ErrorAt = (field: string) => string | null | undefined;
 
-export function FlowOptions({ flow, problem, unread }: FlowOptionsProps) {
-  const { options } = draft.value;
+export function FlowOptions({ flow, errorAt }: { flow: FlowDocument; errorAt: ErrorAt }) {
   const parameters = parametersOfFlow(flow);
   const isReport = flow.name === "report";
   if (parameters.length === 0 && !isReport) return null;
-  const field = (name: string) => ({
-    error: unread[name] ?? problem?.errorAt(`options.${name}`),
-    onInput: (value: string) => {
-      const { options, ...rest } = draft.peek();
-      draft.value = { ...rest, options: { ...options, [name]: value } };
-    },
-  });
   return (
     <fieldset class="flow-options">
       <legend class="unseen">Options</legend>
-      {parameters.map((parameter) => (
-        <ParameterField
-          key={parameter.name}
-          parameter={parameter}
-          label={optionName(parameter.name)}
-          text={options[parameter.name] ?? ""}
-          {...field(parameter.name)}
-        />
-      ))}
-      {isReport && <Stages classes={flow.agents} problem={problem} />}
+      <SchemaForm
+        parameters={parameters}
+        typed={draft.value.options}
+        onInput={(options) => draft.value = { ...draft.peek(), options }}
+        errorOf={(name) => errorAt(`options.${name}`)}
+      />
+      {isReport && <Stages classes={flow.agents} errorAt={errorAt} />}
     </fieldset>
   );
 }
@@ -50,11 +32,11 @@ const BUILT_IN = ["planner", "researcher", "writer", "reviewer"];
 interface StagesProps {
   /** The descriptions of the Python classes that can carry out a stage, by name. */
   readonly classes: FlowDocument["agents"];
-  readonly problem: Problem | null;
+  readonly errorAt: ErrorAt;
 }
 
 /** The stages that are added to this report, or replaced in it. */
-function Stages({ classes, problem }: StagesProps) {
+function Stages({ classes, errorAt }: StagesProps) {
   const { stages } = draft.value;
   const set = (stages: readonly StageDraft[]) => {
     draft.value = { ...draft.peek(), stages };
@@ -65,7 +47,7 @@ function Stages({ classes, problem }: StagesProps) {
         const before = stages.slice(0, index).map(({ name }) => name.trim()).filter(Boolean);
         const change = (name: keyof StageDraft) => (value: string) =>
           set(stages.map((each, at) => at === index ? { ...each, [name]: value } : each));
-        const error = (name: string) => problem?.errorAt(`options.agents.${index}.${name}`);
+        const error = (name: string) => errorAt(`options.agents.${index}.${name}`);
         return (
           <fieldset key={index} class="extra-stage">
             <legend>Stage {index + 1}</legend>

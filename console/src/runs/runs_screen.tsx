@@ -1,7 +1,7 @@
 // Runs: the form that starts a run, and the list of runs. The URL holds the filter.
 
 import { useEffect, useState } from "preact/hooks";
-import { getRuns } from "../api.ts";
+import { get } from "../api.ts";
 import { now } from "../clock.ts";
 import { blurFocused, moveFocus, useShortcuts } from "../keys.ts";
 import { place, setQuery } from "../router.ts";
@@ -19,7 +19,6 @@ import { EMPTY, extended, type Listing, refreshed } from "./listing.ts";
 import { filterOf, isNarrowed, NARROWING } from "./filter.ts";
 import { RunsTable } from "./runs_table.tsx";
 
-const EVERY_MS = 2000;
 const PAGE = 50;
 const MAX_POLLED = 200;
 
@@ -35,9 +34,9 @@ export function RunsScreen() {
 
   const query = () => filterOf(url, now.peek());
   const limit = Math.min(MAX_POLLED, Math.max(PAGE, listing.lines.length));
-  const newest = useLoaded((options) => getRuns({ ...query(), limit }, options), {
+  const newest = useLoaded((options) => get("/api/runs", { ...query(), limit }, options), {
     key,
-    everyMs: EVERY_MS,
+    live: true,
   });
   useEffect(() => {
     const page = newest.value;
@@ -46,7 +45,7 @@ export function RunsScreen() {
 
   const more = useAction(async () => {
     if (listing.cursor === null) return;
-    const page = await getRuns({ ...query(), limit: PAGE, cursor: listing.cursor });
+    const page = await get("/api/runs", { ...query(), limit: PAGE, cursor: listing.cursor });
     setState((last) => last.key === key ? { key, listing: extended(last.listing, page) } : last);
   });
 

@@ -1,6 +1,7 @@
 // The shell: header, the screen that the URL names, help and the live region.
 
 import { signal } from "@preact/signals";
+import type { FunctionComponent } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { reachable } from "../connection.ts";
 import { useShortcuts } from "../keys.ts";
@@ -20,6 +21,14 @@ import { NotFound } from "./not_found.tsx";
 const ToolsScreen = lazy("ToolsScreen");
 const SystemScreen = lazy("SystemScreen");
 const WorkersScreen = lazy("WorkersScreen");
+
+/** The screens that have no further path. */
+const SCREENS: { readonly [path: string]: FunctionComponent } = {
+  runs: RunsScreen,
+  approvals: ApprovalsScreen,
+  workers: WorkersScreen,
+  system: SystemScreen,
+};
 
 const helpOpen = signal(false);
 
@@ -79,21 +88,11 @@ function Screen() {
   useEffect(() => {
     if (home) go("/runs", { replace: true });
   }, [home]);
-  if (rest.length > 0) return <NotFound />;
-  switch (first) {
-    case undefined:
-      return null;
-    case "runs":
-      return second === undefined ? <RunsScreen /> : <RunScreen key={second} runId={second} />;
-    case "approvals":
-      return second === undefined ? <ApprovalsScreen /> : <NotFound />;
-    case "tools":
-      return <ToolsScreen name={second ?? null} />;
-    case "workers":
-      return second === undefined ? <WorkersScreen /> : <NotFound />;
-    case "system":
-      return second === undefined ? <SystemScreen /> : <NotFound />;
-    default:
-      return <NotFound />;
+  if (home) return null;
+  if (first === "runs" && second !== undefined && rest.length === 0) {
+    return <RunScreen key={second} runId={second} />;
   }
+  if (first === "tools" && rest.length === 0) return <ToolsScreen name={second ?? null} />;
+  const Named = second === undefined ? SCREENS[first!] : undefined;
+  return Named ? <Named /> : <NotFound />;
 }

@@ -3,7 +3,7 @@
 import { link, type LinkState, reachable } from "../connection.ts";
 import { partsOf, place } from "../router.ts";
 import { endSession, session } from "../session.ts";
-import { logOut } from "../api.ts";
+import { call } from "../api.ts";
 import { Button, useAction } from "../ui/button.tsx";
 import { capitalized } from "../formats.ts";
 import { useOpenApprovals } from "./open_approvals.ts";
@@ -96,7 +96,7 @@ function Connection() {
 
 function Person({ name }: { name: string | null }) {
   const leaving = useAction(async () => {
-    await logOut();
+    await call("delete", "/api/session", {});
     endSession();
   });
   return (

@@ -1,7 +1,7 @@
 // Fetch the session, and retry while the service does not answer, to notice when it is back.
 
 import { effect } from "@preact/signals";
-import { getSession } from "../api.ts";
+import { get } from "../api.ts";
 import { reachable } from "../connection.ts";
 import { session } from "../session.ts";
 
@@ -12,7 +12,7 @@ export function startSession(): void {
   async function ask(): Promise<void> {
     clearTimeout(timer);
     try {
-      session.value = await getSession();
+      session.value = await get("/api/session", {});
     } catch {
       // Unreachable or failing: the header shows it, and the session is fetched again.
       reachable.value = false;

@@ -1,14 +1,12 @@
 // The processes that share the database: what each carries out, and the queue that they take work from.
 
-import { getHosts } from "../api.ts";
+import { get } from "../api.ts";
 import { count, duration } from "../formats.ts";
 import { Fact } from "../ui/fact.tsx";
 import { useLoaded } from "../ui/loading.ts";
 import { ProblemNote } from "../ui/problem_note.tsx";
 import { Age } from "../ui/time.tsx";
 import type { HostLine, QueueInfo } from "../wire.ts";
-
-const EVERY_MS = 5000;
 
 export function Hosts({ hosts }: { hosts: readonly HostLine[] }) {
   const shared = hosts.some((host) => host.kind);
@@ -75,7 +73,10 @@ function RunLinks({ runs }: { runs: readonly string[] }) {
 }
 
 function QueueOf() {
-  const { value, problem } = useLoaded(getHosts, { key: "hosts", everyMs: EVERY_MS });
+  const { value, problem } = useLoaded((options) => get("/api/hosts", {}, options), {
+    key: "hosts",
+    live: true,
+  });
   return (
     <>
       <h3>Queue</h3>

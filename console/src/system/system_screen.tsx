@@ -1,8 +1,6 @@
 // System: the service, its health checks, and how to fix what fails.
 
-import { useState } from "preact/hooks";
-import { getSystem } from "../api.ts";
-import { notifying, turnOn } from "../shell/notify.ts";
+import { get } from "../api.ts";
 import { Hosts } from "./hosts.tsx";
 import type { CheckLine, SystemDocument } from "../wire.ts";
 import { bytes, count, duration } from "../formats.ts";
@@ -14,13 +12,11 @@ import { Age } from "../ui/time.tsx";
 import { useTitle } from "../ui/title.ts";
 import { Waiting } from "../ui/waiting.tsx";
 
-const EVERY_MS = 5000;
-
 export function SystemScreen() {
   useTitle("System");
-  const { value, problem } = useLoaded(getSystem, {
+  const { value, problem } = useLoaded((options) => get("/api/system", {}, options), {
     key: "system",
-    everyMs: EVERY_MS,
+    live: true,
   });
   return (
     <div class="system">
@@ -66,28 +62,6 @@ function Checks({ checks }: { checks: readonly CheckLine[] }) {
   );
 }
 
-/** Whether this browser notifies about runs. */
-function Notifications() {
-  const [refused, setRefused] = useState(false);
-  const { on } = notifying.value;
-  return (
-    <Fact name="Notifications">
-      <label class="check">
-        <input
-          type="checkbox"
-          checked={on}
-          onChange={async () => {
-            if (on) notifying.value = { on: false };
-            else setRefused(!await turnOn());
-          }}
-        />
-        When runs ask, finish or fail while this tab is hidden
-      </label>
-      {refused && <p class="muted">The browser does not allow notifications for this site.</p>}
-    </Fact>
-  );
-}
-
 function Service({ system }: { system: SystemDocument }) {
   return (
     <section class="panel system-part" aria-labelledby="service-title">
@@ -104,7 +78,6 @@ function Service({ system }: { system: SystemDocument }) {
         </Fact>
         <Fact name="Active runs">{system.driving.toLocaleString("en")}</Fact>
         <Fact name="Open streams">{system.streams.toLocaleString("en")}</Fact>
-        <Notifications />
         <Fact name="API">
           <a href="/openapi.json">/openapi.json</a>, <a href="/metrics">/metrics</a>
         </Fact>

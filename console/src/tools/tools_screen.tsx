@@ -1,6 +1,6 @@
 // Tools: the list, and one tool in detail.
 
-import { getTools } from "../api.ts";
+import { get } from "../api.ts";
 import { blurFocused, moveFocus, useShortcuts } from "../keys.ts";
 import { EffectMark } from "../ui/status.tsx";
 import { useLoaded } from "../ui/loading.ts";
@@ -12,7 +12,9 @@ import { ToolView } from "./tool_view.tsx";
 
 export function ToolsScreen({ name }: { name: string | null }) {
   useTitle(name ?? "Tools");
-  const { value, problem, reload } = useLoaded(getTools, { key: "tools" });
+  const { value, problem, reload } = useLoaded((options) => get("/api/tools", {}, options), {
+    key: "tools",
+  });
   useToolShortcuts();
   const tools = value?.tools ?? [];
   const selected = tools.find((tool) => tool.name === name);

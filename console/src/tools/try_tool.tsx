@@ -1,25 +1,26 @@
 // Run a tool: a form made from its schema, and the result.
 
 import { useState } from "preact/hooks";
-import { callTool } from "../api.ts";
+import { post } from "../api.ts";
+import { argumentsFrom, parametersOf, type Typed } from "../form/schema.ts";
+import { SchemaForm } from "../form/schema_form.tsx";
 import type { ToolDocument, ToolTrial } from "../wire.ts";
+import { may } from "../session.ts";
 import { Button, useAction } from "../ui/button.tsx";
 import { Confirm } from "../ui/dialog.tsx";
 import { Form } from "../ui/field.tsx";
 import { JsonView } from "../ui/json_view.tsx";
 import { SourceList } from "../ui/outer_link.tsx";
 import { ProblemBox, ProblemNote } from "../ui/problem_note.tsx";
-import { ParameterField } from "./parameter_field.tsx";
-import { argumentsFrom, type Parameter, type Typed } from "./schema.ts";
 
 interface TryToolProps {
   readonly tool: ToolDocument;
-  readonly parameters: readonly Parameter[];
   /** Called after each call, whether it succeeded or not. */
   readonly onCalled: () => void;
 }
 
-export function TryTool({ tool, parameters, onCalled }: TryToolProps) {
+export function TryTool({ tool, onCalled }: TryToolProps) {
+  const parameters = parametersOf(tool.parameters);
   const [typed, setTyped] = useState<Typed>({});
   const [offline, setOffline] = useState(false);
   const [errors, setErrors] = useState<Typed>({});
@@ -29,7 +30,7 @@ export function TryTool({ tool, parameters, onCalled }: TryToolProps) {
     setResult(null);
     const { args } = argumentsFrom(parameters, typed);
     setResult(
-      await callTool(tool.name, {
+      await post("/api/tools/{name}/call", { name: tool.name }, {
         args,
         ...(offline && { offline: true }),
         ...(confirmed && { confirmed: true }),
@@ -52,15 +53,18 @@ export function TryTool({ tool, parameters, onCalled }: TryToolProps) {
           else calling.run();
         }}
       >
-        {parameters.map((parameter) => (
-          <ParameterField
-            key={parameter.name}
-            parameter={parameter}
-            text={typed[parameter.name] ?? ""}
-            error={errors[parameter.name] ?? calling.problem?.errorAt(`args.${parameter.name}`)}
-            onInput={(text) => setTyped((last) => ({ ...last, [parameter.name]: text }))}
-          />
-        ))}
+        <SchemaForm
+          parameters={parameters}
+          typed={typed}
+          onInput={setTyped}
+          errorOf={(name) => errors[name] ?? calling.problem?.errorAt(`args.${name}`)}
+          hintOf={({ description }) => description}
+          labelOf={({ name, required }) => (
+            <>
+              <code>{name}</code> {!required && <span class="muted">Optional</span>}
+            </>
+          )}
+        />
         <label class="check">
           <input
             type="checkbox"
@@ -76,7 +80,7 @@ export function TryTool({ tool, parameters, onCalled }: TryToolProps) {
         </label>
         <ProblemNote problem={calling.problem} />
         <div class="buttons">
-          <Button type="submit" kind="primary" busy={calling.busy}>
+          <Button type="submit" disabled={!may("run")} kind="primary" busy={calling.busy}>
             {tool.effect === "once" ? "Run tool…" : "Run tool"}
           </Button>
           <span class="muted small">Starts no run and calls no model.</span>

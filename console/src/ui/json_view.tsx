@@ -1,21 +1,28 @@
-// JSON for people: indented, selectable, with hidden characters shown, and a copy button.
+// Text and JSON as they are: selectable, with hidden characters shown, and a copy button.
 
-import { exactJson } from "../formats.ts";
+import { exact, exactJson } from "../formats.ts";
 import { Copy } from "./copy.tsx";
 
-interface JsonViewProps {
-  readonly value: unknown;
+interface LabelProps {
   /** The accessible name. */
   readonly label: string;
 }
 
-export function JsonView({ value, label }: JsonViewProps) {
+export function JsonView({ value, label }: LabelProps & { value: unknown }) {
   const json = exactJson(value);
+  return <Copyable shown={json} copied={json} label={label} />;
+}
+
+export function TextView({ text, label }: LabelProps & { text: string }) {
+  return <Copyable shown={exact(text)} copied={text} label={label} />;
+}
+
+function Copyable({ shown, copied, label }: LabelProps & { shown: string; copied: string }) {
   return (
     <div class="json">
       {/* A scrollable area has to be reachable by key. */}
-      <pre tabIndex={0} role="group" aria-label={label}>{json}</pre>
-      <Copy text={json} what={label} />
+      <pre dir="auto" tabIndex={0} role="group" aria-label={label}>{shown}</pre>
+      <Copy text={copied} what={label} />
     </div>
   );
 }

@@ -1,6 +1,7 @@
-// Values from the service: loaded once, or polled while the tab is visible.
+// Values from the service: loaded once, and again when runs change.
 
 import { useEffect, useRef, useState } from "preact/hooks";
+import { onChanges } from "../changes.ts";
 import { reachable } from "../connection.ts";
 import { asProblem, type Problem } from "../problem.ts";
 
@@ -15,12 +16,12 @@ interface Loaded<T> {
 
 /**
  * Load a value when the component appears, when `key` changes (which drops the old value), and when the service is back.
- * With `everyMs`, also poll while the tab is visible; a service that does not answer is then no problem of the value, as
- * the header shows it.
+ * A `live` value is loaded again when any run changes; a service that does not answer is then no problem of the value,
+ * as the header shows it.
  */
 export function useLoaded<T>(
   load: (options: { signal: AbortSignal }) => Promise<T>,
-  { key, everyMs }: { key: string; everyMs?: number },
+  { key, live = false }: { key: string; live?: boolean },
 ): Loaded<T> {
   const [state, setState] = useState<{
     key: string;
@@ -33,49 +34,40 @@ export function useLoaded<T>(
   const again = useRef(() => {});
 
   useEffect(() => {
-    let timer: ReturnType<typeof setTimeout> | undefined;
     let abort = new AbortController();
-    let over = false;
 
     async function loadOnce(): Promise<void> {
-      clearTimeout(timer);
       abort.abort();
-      const mine = abort = new AbortController();
+      const { signal } = abort = new AbortController();
       try {
-        const value = await newest.current({ signal: mine.signal });
-        if (!mine.signal.aborted) setState({ key, value, problem: null, loading: false });
+        const value = await newest.current({ signal });
+        if (!signal.aborted) setState({ key, value, problem: null, loading: false });
       } catch (error) {
-        if (mine.signal.aborted) return;
+        if (signal.aborted) return;
         const problem = asProblem(error);
         setState((last) => ({
           key,
           value: last.key === key ? last.value : null,
-          problem: everyMs && problem.code === "unreachable" ? null : problem,
+          problem: live && problem.code === "unreachable" ? null : problem,
           loading: false,
         }));
       }
-      if (!over && !mine.signal.aborted && everyMs) timer = setTimeout(loadIfVisible, everyMs);
-    }
-    function loadIfVisible(): void {
-      if (!document.hidden) loadOnce();
     }
 
     again.current = loadOnce;
     loadOnce();
-    if (everyMs) document.addEventListener("visibilitychange", loadIfVisible);
+    const stop = live ? onChanges(loadOnce) : () => {};
     let lost = false;
     const unsubscribe = reachable.subscribe((answers) => {
-      if (answers && lost && !everyMs) loadOnce(); // polling loads it anyway
+      if (answers && lost) loadOnce();
       lost = !answers;
     });
     return () => {
-      over = true;
-      clearTimeout(timer);
       abort.abort();
-      document.removeEventListener("visibilitychange", loadIfVisible);
+      stop();
       unsubscribe();
     };
-  }, [key, everyMs]);
+  }, [key, live]);
 
   const mine = state.key === key;
   return {

@@ -1,7 +1,8 @@
 // Workers: those that the project declares, and those that runs generated, with their files and rights.
 
 import { useEffect, useRef, useState } from "preact/hooks";
-import { getPromotion, getWorkers, promoteWorker } from "../api.ts";
+import { get, post } from "../api.ts";
+import { wordsOf } from "../form/schema_form.tsx";
 import { exact } from "../formats.ts";
 import { Markdown } from "../markdown.tsx";
 import { place, setQuery } from "../router.ts";
@@ -11,17 +12,19 @@ import { Button } from "../ui/button.tsx";
 import { Copy } from "../ui/copy.tsx";
 import { Confirm } from "../ui/dialog.tsx";
 import { Fact } from "../ui/fact.tsx";
-import { JsonView } from "../ui/json_view.tsx";
+import { JsonView, TextView } from "../ui/json_view.tsx";
 import { useLoaded } from "../ui/loading.ts";
 import { ProblemBox, ProblemNote } from "../ui/problem_note.tsx";
 import { useTitle } from "../ui/title.ts";
 import { Waiting } from "../ui/waiting.tsx";
 import type { WorkerDocument, WorkerPromotion } from "../wire.ts";
-import { Rights, Source } from "./rights.tsx";
 
 export function WorkersScreen() {
   useTitle("Workers");
-  const { value, problem, reload } = useLoaded(getWorkers, { key: "workers" });
+  const { value, problem, reload } = useLoaded(
+    (options) => get("/api/workers", {}, options),
+    { key: "workers" },
+  );
   const workers = value?.workers ?? [];
   const of = (source: WorkerDocument["source"]) => workers.filter((each) => each.source === source);
   return (
@@ -98,7 +101,7 @@ function Worker({ worker, onChanged }: { worker: WorkerDocument; onChanged: () =
           )}
           <details>
             <summary>Whole file</summary>
-            <Source text={worker.text} />
+            <TextView text={worker.text} label="whole file" />
           </details>
           {worker.source === "generated" && problem === null && may("admin") && (
             <Promote worker={worker} onDone={onChanged} />
@@ -123,13 +126,27 @@ function WorkerFacts({ worker }: { worker: WorkerDocument }) {
         </Fact>
       )}
       <Fact name="Model">{worker.model ? <code>{worker.model}</code> : "That of the run"}</Fact>
-      <Rights {...worker} />
+      <Fact name="Tools">
+        <Names names={worker.tools} />
+      </Fact>
+      <Fact name="Toolsets">
+        <Names names={worker.toolsets} />
+      </Fact>
+      <Fact name="Limits">{limitWords(worker.limits) || "Those of the run"}</Fact>
       <Fact name="Task">{input ? <JsonView value={input} label="input schema" /> : "Text"}</Fact>
       <Fact name="Answer">
         {output ? <JsonView value={output} label="output schema" /> : "Text"}
       </Fact>
     </dl>
   );
+}
+
+function Names({ names }: { names: readonly string[] }) {
+  return names.length === 0 ? <>None</> : <code>{exact(names.join(", "))}</code>;
+}
+
+function limitWords(limits: WorkerDocument["limits"]): string {
+  return Object.entries(limits).map(([name, value]) => `${wordsOf(name)}: ${value}`).join(", ");
 }
 
 /** Make a generated worker one that the project declares, after showing what changes. */
@@ -160,7 +177,10 @@ function Promotion(
     onClose: () => void;
   },
 ) {
-  const { value, problem } = useLoaded((options) => getPromotion(name, runId, options), {
+  const { value, problem } = useLoaded((options) => {
+    const parameters = { name, run_id: runId };
+    return get("/api/workers/{name}/promotion", parameters, options);
+  }, {
     key: `${name} ${runId}`,
   });
   return (
@@ -170,7 +190,10 @@ function Promotion(
       kind="primary"
       onConfirm={async () => {
         if (value === null) return false;
-        const { path } = await promoteWorker(name, runId, value.digest);
+        const { path } = await post("/api/workers/{name}/promote", { name }, {
+          digest: value.digest, // as it was shown
+          ...(runId && { run_id: runId }),
+        });
         announce(`Promoted ${name} to ${path}`);
         onDone();
       }}

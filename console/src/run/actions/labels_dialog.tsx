@@ -1,7 +1,7 @@
 // The dialog that changes the name and the tags of a run.
 
 import { useState } from "preact/hooks";
-import { labelRun } from "../../api.ts";
+import { call } from "../../api.ts";
 import { Confirm } from "../../ui/dialog.tsx";
 import { TextArea, TextField } from "../../ui/field.tsx";
 import type { RunDocument } from "../../wire.ts";
@@ -19,7 +19,8 @@ export function LabelsDialog({ run, onDone, onClose }: LabelsDialogProps) {
   );
   async function save(): Promise<void> {
     const removed = Object.fromEntries(Object.keys(run.tags).map((key) => [key, null]));
-    onDone(await labelRun(run.run_id, { name, tags: { ...removed, ...tagsOf(tags) } }));
+    const labels = { name, tags: { ...removed, ...tagsOf(tags) } };
+    onDone(await call("patch", "/api/runs/{run_id}", { run_id: run.run_id }, labels));
   }
   return (
     <Confirm title="Name and tags" action="Save" kind="primary" onConfirm={save} onClose={onClose}>

@@ -1,7 +1,7 @@
 // What is rarely done with a run: copy its id, export it, name and tag it, delete it.
 
 import { useState } from "preact/hooks";
-import { deleteRun, exportPath } from "../../api.ts";
+import { call, exportPath } from "../../api.ts";
 import { go } from "../../router.ts";
 import { may } from "../../session.ts";
 import { announce } from "../../ui/announce.tsx";
@@ -65,7 +65,7 @@ export function Delete(
       title={many ? `Delete ${runIds.length} runs?` : "Delete this run?"}
       action={many ? `Delete ${runIds.length} runs` : "Delete run"}
       onConfirm={async () => {
-        for (const runId of runIds) await deleteRun(runId);
+        for (const run_id of runIds) await call("delete", "/api/runs/{run_id}", { run_id });
         announce(many ? `Deleted ${runIds.length} runs` : "Deleted the run");
         if (onDone) onDone();
         else go("/runs");

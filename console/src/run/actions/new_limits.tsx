@@ -1,75 +1,57 @@
 // Other limits for a run that is continued, retried or forked, and the dialog that continues a run that ran out.
 
 import { useState } from "preact/hooks";
-import { resumeRun } from "../../api.ts";
+import { post } from "../../api.ts";
 import { count, duration, money } from "../../formats.ts";
 import { Problem } from "../../problem.ts";
-import { TextField } from "../../ui/field.tsx";
-import type { NewLimits, RunDocument } from "../../wire.ts";
+import type { Typed } from "../../form/schema.ts";
+import { SchemaForm } from "../../form/schema_form.tsx";
+import type { RunDocument } from "../../wire.ts";
 import { ActionDialog } from "./action_dialog.tsx";
-import { hasLeadTurns, proposedLimits, type TypedLimits, typedLimits } from "./limits.ts";
-import { retriableOf } from "../state/model.ts";
+import { newLimitParameters, proposedLimits, typedLimits } from "../../form/limits.ts";
+import { retriableOf } from "../state/lanes.ts";
 import type { RunStore } from "../state/store.ts";
 
 interface LimitFieldsProps {
   readonly run: RunDocument | null;
-  readonly typed: TypedLimits;
-  readonly onChange: (typed: TypedLimits) => void;
+  readonly typed: Typed;
+  readonly onChange: (typed: Typed) => void;
 }
 
 /** A field for each limit; the hints say what the run has and what it used. */
 export function LimitFields({ run, typed, onChange }: LimitFieldsProps) {
   if (run === null) return null;
   const { limits, usage } = run;
-  const tokens = usage.input_tokens + usage.output_tokens;
-  const now = (limit: string | null, used = "") =>
+  const now = (limit: string | undefined, used = "") =>
     `now ${limit ?? "no limit"}${used && `, ${used} used`}`;
-  const field = (name: keyof NewLimits, label: string, hint: string, step = "1") => (
-    <TextField
-      label={label}
-      hint={hint}
-      type="number"
-      inputMode="decimal"
-      min={0}
-      step={step}
-      placeholder="Keep"
-      value={typed[name] ?? ""}
-      onInput={(text) => onChange({ ...typed, [name]: text })}
-    />
-  );
+  const number = (value: number | null) => value?.toLocaleString("en");
+  const hints: { readonly [name: string]: string } = {
+    budget: now(
+      limits.budget_usd === null ? undefined : money(limits.budget_usd),
+      money(usage.cost_usd),
+    ),
+    timeout: now(limits.timeout_s === null ? undefined : duration(limits.timeout_s)),
+    max_requests: now(number(limits.max_requests), number(usage.requests)),
+    max_tokens: now(number(limits.max_tokens), number(usage.input_tokens + usage.output_tokens)),
+  };
   return (
     <div class="limits-fields">
-      {field(
-        "budget",
-        "Budget (US$)",
-        now(limits.budget_usd === null ? null : money(limits.budget_usd), money(usage.cost_usd)),
-        "any",
-      )}
-      {field(
-        "timeout",
-        "Timeout (seconds)",
-        now(limits.timeout_s === null ? null : duration(limits.timeout_s)),
-        "any",
-      )}
-      {field(
-        "max_requests",
-        "Max. requests",
-        now(limits.max_requests?.toLocaleString("en") ?? null, usage.requests.toLocaleString("en")),
-      )}
-      {field(
-        "max_tokens",
-        "Max. tokens",
-        now(limits.max_tokens?.toLocaleString("en") ?? null, tokens.toLocaleString("en")),
-      )}
-      {hasLeadTurns(run.flow) && field("max_turns", "Max. turns", "of the lead")}
+      <SchemaForm
+        parameters={newLimitParameters}
+        typed={typed}
+        onInput={onChange}
+        errorOf={() => null}
+        hintOf={({ name, description }) => hints[name] ?? description}
+        empty="Keep"
+      />
     </div>
   );
 }
 
 export function ContinueDialog({ store, onClose }: { store: RunStore; onClose: () => void }) {
   const run = store.document.value;
-  const [typed, setTyped] = useState<TypedLimits>(proposedLimits(run));
-  const left = retriableOf(store.live);
+  const [typed, setTyped] = useState<Typed>(proposedLimits(run));
+  const left = retriableOf(store.view.steps.value);
   return (
     <ActionDialog
       title="Continue with more"
@@ -79,7 +61,7 @@ export function ContinueDialog({ store, onClose }: { store: RunStore; onClose: (
         if (Object.keys(limits).length === 0) {
           throw new Problem({ status: 422, code: "usage", title: "Enter at least one limit." });
         }
-        return await resumeRun(store.runId, { limits });
+        return await post("/api/runs/{run_id}/resume", store.of, { limits });
       }}
       onDone={store.update.bind(store)}
       onClose={onClose}

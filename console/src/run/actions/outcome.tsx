@@ -6,7 +6,7 @@ import { Button } from "../../ui/button.tsx";
 import { lazy } from "../../ui/lazy.tsx";
 import { ProblemBox } from "../../ui/problem_note.tsx";
 import type { Action } from "../../wire.ts";
-import { firstProblemOf } from "../state/model.ts";
+import { firstProblemOf } from "../state/lanes.ts";
 import { RetryFailed } from "./run_actions.tsx";
 import { eventLink, showFollowUp } from "../selection.ts";
 import type { RunStore } from "../state/store.ts";
@@ -17,9 +17,11 @@ const SHOWN = new Set(["partial", "failed", "cancelled"]);
 const MAX_CAUSES = 3;
 
 export function Outcome({ store }: { store: RunStore }) {
-  const { status } = store;
+  const status = store.status.value;
   const document = store.document.value;
-  if (status === "running" && document?.owner === null && document.last_seq >= store.live.seq) {
+  if (
+    status === "running" && document?.owner === null && document.last_seq >= store.view.seq.value
+  ) {
     return (
       <ProblemBox
         alert
@@ -31,7 +33,7 @@ export function Outcome({ store }: { store: RunStore }) {
   if (document?.status !== status || !SHOWN.has(status)) return null;
   const { outcome: { headline, causes, actions: [next] }, failure } = document;
   const failed = status === "failed";
-  const first = failed ? firstProblemOf(store.live) : undefined;
+  const first = failed ? firstProblemOf(store.view.steps.value) : undefined;
   const advised = document.gaps.length > 0 || next?.primary;
   return (
     <ProblemBox

@@ -1,16 +1,7 @@
 // The actions of a run: pause, resume, run again, retry what failed, fork, cancel. Destructive actions ask first.
 
 import { useState } from "preact/hooks";
-import {
-  cancelRun,
-  forkRun,
-  getEvent,
-  getFlows,
-  getRun,
-  pauseRun,
-  resumeRun,
-  retryRun,
-} from "../../api.ts";
+import { get, post } from "../../api.ts";
 import { go } from "../../router.ts";
 import { draftOf } from "../../runs/again.ts";
 import { draft } from "../../runs/draft.ts";
@@ -18,10 +9,12 @@ import { may } from "../../session.ts";
 import { announce } from "../../ui/announce.tsx";
 import { Button, useAction } from "../../ui/button.tsx";
 import { TextField } from "../../ui/field.tsx";
+import { Fold } from "../../ui/fold.tsx";
 import { lazy } from "../../ui/lazy.tsx";
 import { ProblemNote } from "../../ui/problem_note.tsx";
-import { type TypedLimits, typedLimits } from "./limits.ts";
-import { countsOf, retriableOf } from "../state/model.ts";
+import { typedLimits } from "../../form/limits.ts";
+import type { Typed } from "../../form/schema.ts";
+import { retriableOf } from "../state/lanes.ts";
 import { selection } from "../selection.ts";
 import type { RunStore } from "../state/store.ts";
 import { ActionDialog } from "./action_dialog.tsx";
@@ -39,12 +32,13 @@ function canResume(status: string, owner: string | null | undefined): boolean {
 
 /** Pause a run that is being executed, resume a run that is not. */
 export async function pauseOrResume(store: RunStore): Promise<void> {
-  const { runId, status } = store;
+  const { of } = store;
+  const status = store.status.value;
   if (canResume(status, store.document.value?.owner)) {
-    store.update(await resumeRun(runId));
+    store.update(await post("/api/runs/{run_id}/resume", of, {}));
     announce("Run resumed");
   } else if (canPause(status)) {
-    store.update(await pauseRun(runId));
+    store.update(await post("/api/runs/{run_id}/pause", of, {}));
     announce("Pausing the run. Work in progress restarts when you resume it");
   }
 }
@@ -52,13 +46,12 @@ export async function pauseOrResume(store: RunStore): Promise<void> {
 const LimitFields = lazy("LimitFields");
 
 export function RunActions({ store }: { store: RunStore }) {
-  const { runId, status } = store;
+  const status = store.status.value;
   const [open, setOpen] = useState<"fork" | "cancel" | null>(null);
   const toggling = useAction(() => pauseOrResume(store));
   const repeating = useAction(() => runAgain(store));
   if (!may("run")) return <More store={store} />;
-  const model = store.live;
-  const number = countsOf(model);
+  const number = store.view.counts.value;
   const [completed, total] = [number("completed"), number()];
   const over = isOver(status);
   const resumable = canResume(status, store.document.value?.owner);
@@ -89,7 +82,7 @@ export function RunActions({ store }: { store: RunStore }) {
             </Button>
           )}
         {next?.action !== "retry" && <RetryFailed store={store} />}
-        <Button disabled={model.seq < 2} onClick={() => setOpen("fork")}>Fork…</Button>
+        <Button disabled={store.view.seq.value < 2} onClick={() => setOpen("fork")}>Fork…</Button>
         {!over && <Button kind="danger" onClick={() => setOpen("cancel")}>Cancel…</Button>}
         <More store={store} />
       </div>
@@ -102,7 +95,7 @@ export function RunActions({ store }: { store: RunStore }) {
           action="Cancel run"
           dismiss="Keep running"
           kind="danger"
-          perform={() => cancelRun(runId)}
+          perform={() => post("/api/runs/{run_id}/cancel", store.of, {})}
         >
           <p>
             Work in progress stops and nothing new starts. Finished work is kept:{" "}
@@ -125,8 +118,8 @@ interface RetryProps {
 /** The button that retries what failed, and its dialog; nothing if nothing has failed. */
 export function RetryFailed({ store, ...button }: RetryProps) {
   const [open, setOpen] = useState(false);
-  const [limits, setLimits] = useState<TypedLimits>({});
-  const retriable = retriableOf(store.live);
+  const [limits, setLimits] = useState<Typed>({});
+  const retriable = retriableOf(store.view.steps.value);
   if (retriable === 0) return null;
   return (
     <>
@@ -139,7 +132,10 @@ export function RetryFailed({ store, ...button }: RetryProps) {
             ? "Retry the failed subtask?"
             : `Retry ${retriable.toLocaleString("en")} failed subtasks?`}
           action="Retry"
-          perform={(confirmed) => retryRun(store.runId, { confirmed, limits: typedLimits(limits) })}
+          perform={(confirmed) => {
+            const body = { confirmed, limits: typedLimits(limits) };
+            return post("/api/runs/{run_id}/retry", store.of, body);
+          }}
           onDone={store.update.bind(store)}
           onClose={() => setOpen(false)}
         >
@@ -156,44 +152,46 @@ export function RetryFailed({ store, ...button }: RetryProps) {
 
 interface OtherLimitsProps {
   readonly store: RunStore;
-  readonly typed: TypedLimits;
-  readonly onChange: (typed: TypedLimits) => void;
+  readonly typed: Typed;
+  readonly onChange: (typed: Typed) => void;
 }
 
 function OtherLimits({ store, ...fields }: OtherLimitsProps) {
-  const [open, setOpen] = useState(false);
   return (
-    <details onToggle={(event) => setOpen(event.currentTarget.open)}>
-      <summary>Other limits</summary>
-      {open && <LimitFields run={store.document.value} {...fields} />}
-    </details>
+    <Fold summary="Other limits">
+      <LimitFields run={store.document.value} {...fields} />
+    </Fold>
   );
 }
 
 /** Fill the form for a new run with the request and the options of this one. */
-async function runAgain({ runId }: RunStore): Promise<void> {
-  const [document, first, flows] = await Promise.all([
-    getRun(runId),
-    getEvent(runId, 1),
-    getFlows(),
+async function runAgain({ of }: RunStore): Promise<void> {
+  const [{ request }, first, { flows }] = await Promise.all([
+    get("/api/runs/{run_id}", of),
+    get("/api/runs/{run_id}/events/{seq}", { ...of, seq: 1 }),
+    get("/api/flows", {}),
   ]);
   if (first.type !== "run_started") return;
-  draft.value = draftOf(document.request, first.definition, flows.flows);
+  draft.value = draftOf(request, first.definition, flows);
   go("/runs?new");
 }
 
 function Fork({ store, onClose }: { store: RunStore; onClose: () => void }) {
   // A run that is over has nothing to continue after its last event.
-  const ended = isOver(store.status) ? store.live.view.run.answer?.seq ?? store.live.seq : null;
-  const last = ended === null ? store.live.seq : Math.max(1, ended - 1);
+  const seq = store.view.seq.value;
+  const last = isOver(store.status.value)
+    ? Math.max(1, (store.view.run.value.answer?.seq ?? seq) - 1)
+    : seq;
   const [at, setAt] = useState(String(Math.min(last, selection.value.seq ?? last)));
-  const [limits, setLimits] = useState<TypedLimits>({});
+  const [limits, setLimits] = useState<Typed>({});
   return (
     <ActionDialog
       title="Fork this run"
       action="Fork"
-      perform={(confirmed) =>
-        forkRun(store.runId, { at: Number(at), confirmed, limits: typedLimits(limits) })}
+      perform={(confirmed) => {
+        const body = { at: Number(at), confirmed, limits: typedLimits(limits) };
+        return post("/api/runs/{run_id}/fork", store.of, body);
+      }}
       onDone={(document) => go(`/runs/${encodeURIComponent(document.run_id)}`)}
       onClose={onClose}
     >

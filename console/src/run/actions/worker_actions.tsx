@@ -1,14 +1,14 @@
 // The actions on one step: retry it, skip it, or supply its result.
 
 import { useState } from "preact/hooks";
-import { retryRun, skipSubtask, supplyResult } from "../../api.ts";
+import { post } from "../../api.ts";
 import { type JsonObject, type Parsed, parseJson, parseObject } from "../../json.ts";
 import { Problem } from "../../problem.ts";
 import { may } from "../../session.ts";
 import { Button } from "../../ui/button.tsx";
 import { JsonArea, TextArea, TextField, useText } from "../../ui/field.tsx";
 import { ActionDialog } from "./action_dialog.tsx";
-import { type Lane, lastAttempt } from "../state/model.ts";
+import { isRunning, type Lane } from "../state/lanes.ts";
 import type { RunStore } from "../state/store.ts";
 import { isOpen, isOver } from "../state/view.ts";
 
@@ -19,20 +19,15 @@ interface WorkerActionsProps {
   readonly args: JsonObject;
 }
 
-/** The name of each dialog, the label of its button, and the action that has to be possible. */
-const ACTIONS = [
-  ["retry", "Retry…", "retry"],
-  ["edit", "Change arguments…", "retry"],
-  ["skip", "Skip…", "skip"],
-  ["supply", "Supply result…", "supply"],
-] as const;
+/** The name of each dialog, and the label of its button. */
+const ACTIONS = [["retry", "Retry…"], ["skip", "Skip…"], ["supply", "Supply result…"]] as const;
 
 export function WorkerActions({ store, lane, args }: WorkerActionsProps) {
   const [open, setOpen] = useState<typeof ACTIONS[number][0] | null>(null);
   if (!lane.counts || !may("run")) return null;
   const reasons = unavailable(lane, store);
   const dialog = {
-    runId: store.runId,
+    of: store.of,
     lane,
     onDone: store.update.bind(store),
     onClose: () => setOpen(null),
@@ -40,20 +35,19 @@ export function WorkerActions({ store, lane, args }: WorkerActionsProps) {
   return (
     <>
       <div class="buttons">
-        {ACTIONS.map(([name, label, needed]) => (
+        {ACTIONS.map(([name, label]) => (
           <Button
             key={name}
             small
-            disabled={reasons[needed] !== ""}
-            title={reasons[needed] || undefined}
+            disabled={reasons[name] !== ""}
+            title={reasons[name] || undefined}
             onClick={() => setOpen(name)}
           >
             {label}
           </Button>
         ))}
       </div>
-      {open === "retry" && <Retry {...dialog} />}
-      {open === "edit" && <RetryEdited {...dialog} args={args} />}
+      {open === "retry" && <Retry {...dialog} args={args} />}
       {open === "skip" && <Skip {...dialog} />}
       {open === "supply" && <Supply {...dialog} />}
     </>
@@ -66,9 +60,9 @@ function unavailable(lane: Lane, store: RunStore): Record<"retry" | "skip" | "su
     const reason = `Replaced by ${lane.superseded_by}`;
     return { retry: reason, skip: reason, supply: reason };
   }
-  const { status } = store.live.view.run;
+  const { status } = store.view.run.value;
   const executing = status !== "paused" && !isOver(status) && store.document.value?.owner !== null;
-  const inProgress = executing && lastAttempt(lane)?.outcome === "running"
+  const inProgress = executing && isRunning(lane)
     ? "In progress. Pause the run first, or wait"
     : "";
   const completed = lane.status === "completed";
@@ -85,52 +79,38 @@ function unavailable(lane: Lane, store: RunStore): Record<"retry" | "skip" | "su
 }
 
 interface DialogProps {
-  readonly runId: string;
+  /** Names the run in calls. */
+  readonly of: RunStore["of"];
   readonly lane: Lane;
   readonly onDone: RunStore["update"];
   readonly onClose: () => void;
 }
 
-function Retry({ runId, lane, ...dialog }: DialogProps) {
+function Retry({ of, lane, args, ...dialog }: DialogProps & { args: JsonObject }) {
+  const before = JSON.stringify(args, null, 2);
+  const text = useText(before);
+  const parsed = parseObject(text.value);
   return (
     <ActionDialog
       {...dialog}
       title={`Retry ${lane.label}?`}
       action="Retry"
-      perform={(confirmed) => retryRun(runId, { subtasks: [lane.key], confirmed })}
+      perform={async (confirmed) => {
+        const changed = text.value !== before && { args: valueOf(parsed) };
+        const body = { subtasks: [lane.key], confirmed, ...changed };
+        return await post("/api/runs/{run_id}/retry", of, body);
+      }}
     >
-      <RetryEffect />
-    </ActionDialog>
-  );
-}
-
-function RetryEdited({ runId, lane, args, ...dialog }: DialogProps & { args: JsonObject }) {
-  const text = useText(JSON.stringify(args, null, 2));
-  const parsed = parseObject(text.value);
-  return (
-    <ActionDialog
-      {...dialog}
-      title={`Retry ${lane.name} with other arguments`}
-      action="Retry"
-      perform={async (confirmed) =>
-        await retryRun(runId, { subtasks: [lane.key], args: valueOf(parsed), confirmed })}
-    >
-      <RetryEffect />
+      <p>
+        A new work order repeats it. All results and events are kept. A finished run continues and
+        writes a new answer.
+      </p>
       <JsonArea label="Arguments (JSON)" error={errorOf(parsed)} rows={8} {...text} />
     </ActionDialog>
   );
 }
 
-function RetryEffect() {
-  return (
-    <p>
-      A new work order repeats it. All results and events are kept. A finished run continues and
-      writes a new answer.
-    </p>
-  );
-}
-
-function Skip({ runId, lane, ...dialog }: DialogProps) {
+function Skip({ of, lane, ...dialog }: DialogProps) {
   const reason = useText();
   return (
     <ActionDialog
@@ -139,7 +119,10 @@ function Skip({ runId, lane, ...dialog }: DialogProps) {
       action="Skip"
       kind="danger"
       perform={() =>
-        skipSubtask(runId, { subtask: lane.key, ...(reason.value && { reason: reason.value }) })}
+        post("/api/runs/{run_id}/skip", of, {
+          subtask: lane.key,
+          ...(reason.value && { reason: reason.value }),
+        })}
     >
       <p>
         The answer lists it as a gap, with your reason. Work that needs its result does not start.
@@ -150,7 +133,7 @@ function Skip({ runId, lane, ...dialog }: DialogProps) {
   );
 }
 
-function Supply({ runId, lane, ...dialog }: DialogProps) {
+function Supply({ of, lane, ...dialog }: DialogProps) {
   const summary = useText();
   const data = useText();
   const parsed = data.value.trim() ? parseJson(data.value) : null;
@@ -160,7 +143,7 @@ function Supply({ runId, lane, ...dialog }: DialogProps) {
       title={`Supply the result of ${lane.label}`}
       action="Supply result"
       perform={async () =>
-        await supplyResult(runId, {
+        await post("/api/runs/{run_id}/supply", of, {
           subtask: lane.key,
           summary: summary.value,
           ...(parsed && { raw: valueOf(parsed) }),

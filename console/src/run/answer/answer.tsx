@@ -18,10 +18,10 @@ import { FAILURE_WORDS } from "../words.ts";
 
 export function Answer({ store }: { store: RunStore }) {
   const document = store.document.value;
-  const over = isOver(store.live.view.run.status);
+  const over = isOver(store.view.run.value.status);
   const draft = store.draft.value?.text;
   // The view shows the end of the run a moment before the document does.
-  const ended = store.live.view.run.answer?.seq ?? 0;
+  const ended = store.view.run.value.answer?.seq ?? 0;
   const final = document !== null &&
     (over ? document.last_seq >= ended : document.answer && !draft);
   return (
@@ -206,7 +206,7 @@ function CauseLine({ parts, store, advised }: CauseProps) {
       <p class="small" dir="auto">
         {shown.map((gap, at) => {
           const key = `${gap.work_order_id}.${gap.subtask_index}`;
-          const label = store.live.byKey.get(key)?.label; // with its arguments: many may share a name
+          const label = store.view.step(key)?.label; // with its arguments: many may share a name
           return (
             <span key={at}>
               {at > 0 && ", "}

@@ -1,6 +1,6 @@
 // The form under the answer of a run that is over: it starts a run that follows it up.
 
-import { followUp } from "../../api.ts";
+import { post } from "../../api.ts";
 import { go } from "../../router.ts";
 import { forgetKey, idempotencyKey } from "../../runs/draft.ts";
 import { saved } from "../../saved.ts";
@@ -20,13 +20,15 @@ export function FollowUp({ store }: { store: RunStore }) {
   const starting = useAction(async () => {
     if (request.trim() === "") return;
     const body = { request: request.trim() };
-    const started = await followUp(runId, body, idempotencyKey({ runId, ...body }));
+    const started = await post("/api/runs/{run_id}/follow-up", store.of, body, {
+      idempotencyKey: idempotencyKey({ runId, ...body }),
+    });
     forgetKey();
     draft.value = { runId: "", request: "" };
     go(`/runs/${encodeURIComponent(started.run_id)}`);
   });
   // Not before the answer above it, which would move it.
-  if (!isOver(store.status) || store.document.value === null || !may("run")) return null;
+  if (!isOver(store.status.value) || store.document.value === null || !may("run")) return null;
   return (
     <Form
       class="follow-up"

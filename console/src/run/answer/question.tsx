@@ -1,7 +1,7 @@
 // The question that a run waits for: its choices as buttons, and a field for any other answer.
 
-import { useEffect, useState } from "preact/hooks";
-import { answerQuestion } from "../../api.ts";
+import { useEffect } from "preact/hooks";
+import { post } from "../../api.ts";
 import { asProblem } from "../../problem.ts";
 import { may } from "../../session.ts";
 import { announce } from "../../ui/announce.tsx";
@@ -12,39 +12,25 @@ import type { OpenQuestion } from "../../wire.ts";
 import type { RunStore } from "../state/store.ts";
 import { isOver } from "../state/view.ts";
 
-/** The oldest open question of a run; one that was answered elsewhere stays until the person has seen that. */
+/** The oldest open question of a run. */
 export function QuestionBox({ store }: { store: RunStore }) {
-  const [refused, setRefused] = useState<OpenQuestion | null>(null);
-  const asked = isOver(store.status) ? null : store.document.value?.question ?? null;
-  const question = refused ?? asked;
-  if (question === null) return null;
-  return (
-    <Asked
-      key={question.id}
-      store={store}
-      question={question}
-      refused={refused !== null}
-      onRefused={setRefused}
-    />
-  );
+  const question = isOver(store.status.value) ? null : store.document.value?.question;
+  return question ? <Asked key={question.id} store={store} question={question} /> : null;
 }
 
-interface AskedProps {
-  readonly store: RunStore;
-  readonly question: OpenQuestion;
-  readonly refused: boolean;
-  readonly onRefused: (question: OpenQuestion | null) => void;
-}
-
-function Asked({ store, question, refused, onRefused }: AskedProps) {
+function Asked({ store, question }: { store: RunStore; question: OpenQuestion }) {
   const { id, text, choices } = question;
   const reply = useText();
   const answering = useAction(async (text: string) => {
     try {
-      store.update(await answerQuestion(store.runId, { text, question_id: id }));
+      const answer = { text, question_id: id };
+      store.update(await post("/api/runs/{run_id}/answer", store.of, answer));
     } catch (error) {
-      if (asProblem(error).status === 409) onRefused(question);
-      throw error;
+      const problem = asProblem(error);
+      if (problem.status !== 409) throw error;
+      announce(problem.what); // it was answered elsewhere, and the next document has it no more
+      store.refresh();
+      return;
     }
     announce("Answered");
     document.getElementById("main")?.focus({ preventScroll: true }); // the field is gone
@@ -58,7 +44,7 @@ function Asked({ store, question, refused, onRefused }: AskedProps) {
       <h2 id="asked-title">The run asks</h2>
       <p class="question" dir="auto">{text}</p>
       {!may("run") && <p class="muted">Your key does not allow answers.</p>}
-      {may("run") && !refused && (
+      {may("run") && (
         <Form onSubmit={() => answer(reply.value)}>
           {choices.length > 0 && (
             <div class="buttons" role="group" aria-label="Choices">
@@ -80,11 +66,6 @@ function Asked({ store, question, refused, onRefused }: AskedProps) {
         </Form>
       )}
       <ProblemNote problem={answering.problem} />
-      {refused && (
-        <div class="buttons">
-          <Button onClick={() => onRefused(null)}>Close</Button>
-        </div>
-      )}
     </section>
   );
 }

@@ -12,7 +12,7 @@ import { ProblemBox, ProblemNote } from "../../ui/problem_note.tsx";
 import { StatusGlyph, StatusMark } from "../../ui/status.tsx";
 import { EventView, Payloads, payloadsIn, useEvent } from "../log/event_view.tsx";
 import { FailureBadge } from "../answer/answer.tsx";
-import { attemptsOf, type Lane, type NumberedAttempt } from "../state/model.ts";
+import { attemptsOf, type Lane, type NumberedAttempt } from "../state/lanes.ts";
 import { callLink, eventLink, selectEvent, type Selection, workerLink } from "../selection.ts";
 import type { RunStore } from "../state/store.ts";
 import { type Args, type Call, type Failure, millis } from "../state/view.ts";
@@ -33,7 +33,7 @@ export function Inspector({ store, selection }: InspectorProps) {
   const { seq, worker, call } = selection;
   if (seq !== null) return <EventView store={store} seq={seq} />;
   if (call) return <ModelCall runId={store.runId} call={call} />;
-  const lane = store.live.byKey.get(worker);
+  const lane = store.view.step(worker);
   if (lane) return <Worker key={worker} store={store} lane={lane} />;
   if (worker) return <p class="muted">This run has no step {worker}.</p>;
   return (
@@ -104,7 +104,10 @@ function Related({ store, lane }: { store: RunStore; lane: Lane }) {
     ["Repeats", lane.repairs ? [lane.repairs] : []],
     ["Replaced by", lane.superseded_by ? [lane.superseded_by] : []],
     ["Parent", lane.parent ? [lane.parent] : []],
-    ["Children", store.live.childrenOf(lane.key).map((child) => child.key)],
+    [
+      "Children",
+      store.view.steps.value.filter(({ parent }) => parent === lane.key).map(({ key }) => key),
+    ],
   ];
   const related = rows.filter(([, keys]) => keys.length > 0);
   if (related.length === 0) return null;
@@ -114,7 +117,7 @@ function Related({ store, lane }: { store: RunStore; lane: Lane }) {
         <Fact key={name} name={name}>
           {keys.map((key) => (
             <div key={key}>
-              <a href={workerLink(key)}>{key} {store.live.byKey.get(key)?.label}</a>
+              <a href={workerLink(key)}>{key} {store.view.step(key)?.label}</a>
             </div>
           ))}
         </Fact>

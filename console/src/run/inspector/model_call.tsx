@@ -1,9 +1,9 @@
 // One model call: the prompt as it was sent, the reply, tokens, cost and time.
 
-import { getCall } from "../../api.ts";
-import { count, duration, exact, exactJson, money } from "../../formats.ts";
+import { get } from "../../api.ts";
+import { count, duration, exactJson, money } from "../../formats.ts";
 import { Copy } from "../../ui/copy.tsx";
-import { JsonView } from "../../ui/json_view.tsx";
+import { JsonView, TextView } from "../../ui/json_view.tsx";
 import { useLoaded } from "../../ui/loading.ts";
 import { ProblemBox, ProblemNote } from "../../ui/problem_note.tsx";
 import { Waiting } from "../../ui/waiting.tsx";
@@ -12,7 +12,10 @@ import { FailureBadge } from "../answer/answer.tsx";
 import { eventLink, workerLink } from "../selection.ts";
 
 export function ModelCall({ runId, call }: { runId: string; call: string }) {
-  const { value, problem } = useLoaded((options) => getCall(runId, call, options), {
+  const { value, problem } = useLoaded((options) => {
+    const parameters = { run_id: runId, call_id: call };
+    return get("/api/runs/{run_id}/calls/{call_id}", parameters, options);
+  }, {
     key: `${runId} ${call}`,
   });
   if (problem) return <ProblemNote problem={problem} />;
@@ -75,7 +78,7 @@ function Reply({ call: { reply } }: { call: ModelCallDocument }) {
   return (
     <section aria-label="Reply">
       <h3>Reply</h3>
-      {reply.text && <Text text={reply.text} label="reply" />}
+      {reply.text && <TextView text={reply.text} label="reply" />}
       <ToolCalls calls={reply.tool_calls} />
       {reply.value !== null && reply.value !== undefined && (
         <JsonView value={reply.value} label="structured reply" />
@@ -120,18 +123,9 @@ function Message({ message }: { message: SentMessage }) {
         <strong>{role}</strong> {name && <code>{name}</code>}{" "}
         <span class="muted">{count(text.length, "character")}</span>
       </p>
-      {text && <Text text={text} label={`${role} message`} />}
+      {text && <TextView text={text} label={`${role} message`} />}
       <ToolCalls calls={calls} />
     </li>
-  );
-}
-
-function Text({ text, label }: { text: string; label: string }) {
-  return (
-    <div class="json">
-      <pre dir="auto" tabIndex={0} role="group" aria-label={label}>{exact(text)}</pre>
-      <Copy text={text} what={label} />
-    </div>
   );
 }
 
@@ -144,7 +138,7 @@ function ToolCalls({ calls }: { calls: readonly ToolCall[] }) {
             Calls <code>{call.name}</code>
           </p>
           {call.arguments === null
-            ? <Text text={call.raw ?? ""} label="arguments that are not JSON" />
+            ? <TextView text={call.raw ?? ""} label="arguments that are not JSON" />
             : <JsonView value={call.arguments} label="arguments" />}
         </div>
       ))}

@@ -1,6 +1,6 @@
 // The event log: a row for each event, newest last. Rows are loaded when they come into sight.
 
-import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
+import { useEffect, useLayoutEffect } from "preact/hooks";
 import { capitalized } from "../../formats.ts";
 import { Button } from "../../ui/button.tsx";
 import { SearchField } from "../../ui/search_field.tsx";
@@ -26,25 +26,26 @@ interface EventLogProps {
 }
 
 export function EventLog({ store, selection, following, onFollow }: EventLogProps) {
-  const model = store.live;
-  const version = store.version.value;
+  const { view, log } = store;
+  const last = view.seq.value;
+  const loaded = log.loaded.value;
   const filtering = selection.filter !== "" || selection.kinds.length > 0;
   // Without a filter every event has a row, loaded or not. A filter can only match events that are loaded.
   const matching = filtering
-    ? store.log.matching({ text: selection.filter, kinds: selection.kinds }, model.seq)
+    ? log.matching({ text: selection.filter, kinds: selection.kinds }, last)
     : null;
-  const count = matching?.length ?? model.seq;
+  const count = matching?.length ?? last;
   const seqAt = (index: number) => matching ? matching[index]?.seq : index + 1;
   const indexOf = (seq: number) =>
     matching ? matching.findIndex((event) => event.seq === seq) : seq - 1;
   const list = useRowList({ count, rowHeight: (width) => width < NARROW ? TWO_LINES : ROW });
   const { rowHeight } = list;
-  const lasted = model.lastAt - model.startedAt;
-  const arrived = selection.seq !== null && model.seq >= selection.seq &&
+  const lasted = view.lastAt - view.startedAt;
+  const arrived = selection.seq !== null && last >= selection.seq &&
     indexOf(selection.seq) >= 0;
 
   useEffect(() => {
-    if (filtering) store.loadEvents(1, model.seq);
+    if (filtering) store.loadEvents(1, last);
     else if (list.end > list.first) {
       const first = Math.floor((list.scroller.current?.scrollTop ?? 0) / rowHeight);
       store.loadEvents(first, first + list.end - list.first);
@@ -53,19 +54,7 @@ export function EventLog({ store, selection, following, onFollow }: EventLogProp
   useLayoutEffect(() => {
     const element = list.scroller.current;
     if (following && element) element.scrollTop = element.scrollHeight;
-  }, [following, version, count, rowHeight, selection.part]);
-  // Keep the rows in sight where they are while a search finds rows above them.
-  const top = useRef<number | undefined>(undefined);
-  useLayoutEffect(() => {
-    const element = list.scroller.current;
-    const at = top.current === undefined || !element ? -1 : indexOf(top.current);
-    if (matching && !following && element && at >= 0) {
-      element.scrollTop = at * rowHeight + element.scrollTop % rowHeight;
-    }
-  }, [count]);
-  useLayoutEffect(() => {
-    top.current = seqAt(Math.floor((list.scroller.current?.scrollTop ?? 0) / rowHeight));
-  });
+  }, [following, loaded, count, rowHeight, selection.part]);
   useEffect(() => {
     if (selection.seq === null || !arrived) return;
     const at = indexOf(selection.seq);
@@ -76,8 +65,8 @@ export function EventLog({ store, selection, following, onFollow }: EventLogProp
   function select(seq: number | undefined): void {
     if (seq === undefined) return;
     onFollow(false); // keep the selected event in sight
-    const subject = store.log.get(seq)?.words.subject ?? "";
-    selectEvent(seq, model.byKey.has(subject) ? subject : "");
+    const subject = log.get(seq)?.words.subject ?? "";
+    selectEvent(seq, view.step(subject) ? subject : "");
   }
   const onFocus = useFocusedList({
     move(by) {
@@ -152,7 +141,7 @@ export function EventLog({ store, selection, following, onFollow }: EventLogProp
           {Array.from({ length: Math.max(0, list.end - list.first) }, (_, offset) => {
             const index = list.first + offset;
             const seq = seqAt(index)!;
-            const event = store.log.get(seq);
+            const event = log.get(seq);
             return (
               <EventRow
                 key={seq}
@@ -160,7 +149,7 @@ export function EventLog({ store, selection, following, onFollow }: EventLogProp
                 event={event}
                 index={index}
                 top={index * rowHeight}
-                time={event ? momentIn(Date.parse(event.at) - model.startedAt, lasted) : ""}
+                time={event ? momentIn(Date.parse(event.at) - view.startedAt, lasted) : ""}
                 selected={seq === selection.seq}
                 active={index === list.active}
                 onSelect={select}
@@ -169,14 +158,13 @@ export function EventLog({ store, selection, following, onFollow }: EventLogProp
           })}
         </div>
       </div>
-      {filtering && store.log.loaded < model.seq && (
+      {filtering && loaded < last && (
         <p class="muted panel-note" role="status">
-          Searched {store.log.loaded.toLocaleString("en")} of {model.seq.toLocaleString("en")}{" "}
-          events…
+          Searched {loaded.toLocaleString("en")} of {last.toLocaleString("en")} events…
         </p>
       )}
-      {count === 0 && store.log.loaded >= model.seq && (
-        <p class="muted panel-note">{model.seq ? "No matching events." : "No events yet."}</p>
+      {count === 0 && loaded >= last && (
+        <p class="muted panel-note">{last ? "No matching events." : "No events yet."}</p>
       )}
     </section>
   );

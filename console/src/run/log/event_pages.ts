@@ -1,5 +1,6 @@
 // The event log: pages are fetched when they come into sight, and new events arrive by the stream.
 
+import { batch, type Signal, signal } from "@preact/signals";
 import type { EventSummary } from "../state/view.ts";
 
 /** The kinds of events that the log can be filtered by. */
@@ -18,61 +19,43 @@ export const PAGE_SIZE = 500;
 
 export class EventPages {
   /** The number of events that are loaded. */
-  loaded = 0;
+  readonly loaded: Signal<number> = signal(0);
 
   #events: (EventSummary | undefined)[] = []; // at seq - 1: the log has no gaps
-  #queue = new Map<number, readonly [first: number, last: number]>(); // by page
-  #fetching = false;
+  #fetching = new Set<number>(); // pages
   #fetchPage: FetchPage;
-  #onPage: () => void;
 
-  /** `fetchPage` returns the PAGE_SIZE events after a seq; `onPage` is called when a page has arrived. */
-  constructor(fetchPage: FetchPage, onPage: () => void) {
+  /** `fetchPage` returns the PAGE_SIZE events after a seq. */
+  constructor(fetchPage: FetchPage) {
     this.#fetchPage = fetchPage;
-    this.#onPage = onPage;
   }
 
+  /** Return an event; undefined until it is loaded. */
   get(seq: number): EventSummary | undefined {
+    this.loaded.value; // subscribes to events that arrive
     return this.#events[seq - 1];
   }
 
   add({ seq, at, type, words }: EventSummary): void {
     if (this.get(seq) !== undefined) return;
     this.#events[seq - 1] = { seq, at, type, words };
-    this.loaded += 1;
+    this.loaded.value += 1;
   }
 
-  /** Fetch the missing events from `first` to `last`, a page at a time. The newest request, and within it the last
-   *  page, comes first. */
+  /** Fetch the missing events from `first` to `last`, a page at a time, the last page first. */
   async load(first: number, last: number): Promise<void> {
-    for (let page = pageOf(first); page <= pageOf(last); page += 1) {
-      const range = [
-        Math.max(first, page * PAGE_SIZE + 1),
-        Math.min(last, (page + 1) * PAGE_SIZE),
-      ] as const;
-      if (this.#has(...range)) continue;
-      this.#queue.delete(page); // moves to the end
-      this.#queue.set(page, range);
-    }
-    if (this.#fetching) return;
-    this.#fetching = true;
-    try {
-      for (let page = this.#next(); page !== undefined; page = this.#next()) {
-        (await this.#fetchPage(page * PAGE_SIZE)).forEach((event) => this.add(event));
-        this.#onPage();
+    for (let page = pageOf(last); page >= pageOf(first); page -= 1) {
+      const from = page * PAGE_SIZE;
+      const isKnown = this.#has(Math.max(first, from + 1), Math.min(last, from + PAGE_SIZE));
+      if (isKnown || this.#fetching.has(page)) continue;
+      this.#fetching.add(page);
+      try {
+        const events = await this.#fetchPage(from);
+        batch(() => events.forEach((event) => this.add(event)));
+      } finally {
+        this.#fetching.delete(page);
       }
-    } finally {
-      this.#fetching = false;
     }
-  }
-
-  /** Take the page that was requested last from the queue. */
-  #next(): number | undefined {
-    for (const [page, range] of [...this.#queue].toReversed()) {
-      this.#queue.delete(page);
-      if (!this.#has(...range)) return page;
-    }
-    return undefined;
   }
 
   /** Return the loaded events up to `last` that match a filter. */

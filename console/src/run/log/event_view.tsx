@@ -1,15 +1,13 @@
 // One event, whole; payloads that it references by digest are fetched on request.
 
 import { useEffect, useState } from "preact/hooks";
-import { getEvent, getPayload } from "../../api.ts";
+import { get } from "../../api.ts";
 import { bytes, moment } from "../../formats.ts";
-import { addressOf } from "../../router.ts";
 import { Button } from "../../ui/button.tsx";
-import { Copy } from "../../ui/copy.tsx";
 import { JsonView } from "../../ui/json_view.tsx";
 import { useLoaded } from "../../ui/loading.ts";
 import { ProblemNote } from "../../ui/problem_note.tsx";
-import { callLink, eventLink, selectEvent, workerLink } from "../selection.ts";
+import { callLink, workerLink } from "../selection.ts";
 import type { RunStore } from "../state/store.ts";
 
 interface EventViewProps {
@@ -18,9 +16,8 @@ interface EventViewProps {
 }
 
 export function EventView({ store, seq }: EventViewProps) {
-  const model = store.live;
   const event = store.log.get(seq);
-  const lane = event && model.byKey.get(event.words.subject);
+  const lane = event && store.view.step(event.words.subject);
   useEffect(() => store.loadEvents(seq - 1, seq + 1), [store, seq]);
   return (
     <div class="inspector">
@@ -29,25 +26,6 @@ export function EventView({ store, seq }: EventViewProps) {
           Event {seq}
           {event && <span class="muted">{event.words.title}</span>}
         </h2>
-        <div class="buttons">
-          <Button small disabled={seq <= 1} label="Previous event" onClick={() => step(-1)}>
-            ↑
-          </Button>
-          <Button
-            small
-            disabled={seq >= model.seq}
-            label="Next event"
-            onClick={() => step(1)}
-          >
-            ↓
-          </Button>
-          <Copy
-            text={new URL(addressOf(eventLink(seq)), location.href).href}
-            what="link to this event"
-          >
-            Copy link
-          </Copy>
-        </div>
       </div>
       {lane && (
         <p>
@@ -57,16 +35,14 @@ export function EventView({ store, seq }: EventViewProps) {
       <WholeEvent runId={store.runId} seq={seq} />
     </div>
   );
-
-  function step(by: number): void {
-    const subject = store.log.get(seq + by)?.words.subject ?? "";
-    selectEvent(seq + by, model.byKey.has(subject) ? subject : "", { replace: true });
-  }
 }
 
 /** Load one event of a run, whole. */
 export function useEvent(runId: string, seq: number) {
-  return useLoaded((options) => getEvent(runId, seq, options), { key: `${runId}/${seq}` });
+  return useLoaded(
+    (options) => get("/api/runs/{run_id}/events/{seq}", { run_id: runId, seq }, options),
+    { key: `${runId}/${seq}` },
+  );
 }
 
 function WholeEvent({ runId, seq }: { runId: string; seq: number }) {
@@ -138,7 +114,10 @@ function LoadedPayload(
   { digest, label, runId, seq }: InEvent & { digest: string; label: string },
 ) {
   const { value, problem, loading } = useLoaded(
-    (options) => getPayload(digest, { run_id: runId, seq }, options),
+    (options) => {
+      const parameters = { run_id: runId, seq, digest };
+      return get("/api/runs/{run_id}/events/{seq}/payloads/{digest}", parameters, options);
+    },
     { key: `${runId}/${seq}/${digest}` },
   );
   if (problem) return <ProblemNote problem={problem} />;

@@ -1,6 +1,6 @@
 // Describe the changes that a repair made to a subtask, a line each.
 
-import type { Lane } from "../state/model.ts";
+import type { Lane } from "../state/lanes.ts";
 import type { Args } from "../state/view.ts";
 
 export function changeOf(

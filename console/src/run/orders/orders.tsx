@@ -5,7 +5,8 @@ import { lazy } from "../../ui/lazy.tsx";
 import { StatusGlyph } from "../../ui/status.tsx";
 import type { Subtask } from "../../wire.ts";
 import { useFirstItems } from "../../ui/first_items.tsx";
-import type { KeyedOrder, Lane, Model } from "../state/model.ts";
+import type { Lane } from "../state/lanes.ts";
+import type { KeyedOrder } from "../state/run_view.ts";
 import { changeOf } from "./order_change.ts";
 import { eventLink, workerLink } from "../selection.ts";
 import type { RunStore } from "../state/store.ts";
@@ -14,8 +15,7 @@ import { shownStatus, STATUS_WORDS } from "../words.ts";
 const PlanGraph = lazy("PlanGraph");
 
 export function Orders({ store }: { store: RunStore }) {
-  const model = store.live;
-  const { orders } = model;
+  const orders = store.view.issued.value;
   if (orders.length === 0) return <p class="muted">No work orders yet.</p>;
   return (
     <div class="orders">
@@ -31,10 +31,9 @@ export function Orders({ store }: { store: RunStore }) {
 }
 
 function OrderView({ order, store }: { order: KeyedOrder; store: RunStore }) {
-  const model = store.live;
   const { key, repairs } = order;
   const whole = store.document.value?.work_orders?.find((each) => each.work_order_id === key);
-  const lanes = model.lanes.filter((lane) => lane.order === key && lane.counts)
+  const lanes = store.view.steps.value.filter((lane) => lane.order === key && lane.counts)
     .sort((one, other) => one.position - other.position);
   const [shown, showAll] = useFirstItems(lanes, "subtasks");
   return (
@@ -51,7 +50,7 @@ function OrderView({ order, store }: { order: KeyedOrder; store: RunStore }) {
             key={lane.key}
             lane={lane}
             subtask={whole?.subtasks[lane.position]}
-            model={model}
+            repaired={lane.repairs ? store.view.step(lane.repairs) : undefined}
           />
         ))}
       </ol>
@@ -71,7 +70,8 @@ interface SubtaskLineProps {
   readonly lane: Lane;
   /** The subtask as the document has it, once it is loaded. */
   readonly subtask: Subtask | undefined;
-  readonly model: Model;
+  /** The subtask that it repeats. */
+  readonly repaired: Lane | undefined;
 }
 
 /** A sentence as it is; of a JSON schema, the fields of the object that it describes. */
@@ -80,8 +80,7 @@ function expected(output: NonNullable<Subtask["expected_output"]>): string {
   return `JSON: ${Object.keys(Object(output["properties"])).join(", ")}`;
 }
 
-function SubtaskLine({ lane, subtask, model }: SubtaskLineProps) {
-  const repaired = lane.repairs ? model.byKey.get(lane.repairs) : undefined;
+function SubtaskLine({ lane, subtask, repaired }: SubtaskLineProps) {
   return (
     <li>
       <p>

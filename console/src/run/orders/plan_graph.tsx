@@ -3,7 +3,7 @@
 import { shortened } from "../../formats.ts";
 import { markOf } from "../../ui/status.tsx";
 import { type Placed, placed } from "./graph.ts";
-import type { Lane } from "../state/model.ts";
+import type { Lane } from "../state/lanes.ts";
 import { workerLink } from "../selection.ts";
 import { shownStatus, STATUS_WORDS } from "../words.ts";
 

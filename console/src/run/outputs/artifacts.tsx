@@ -1,7 +1,7 @@
 // The files that a run wrote: each with its author and versions, shown in place, or downloaded.
 
 import { useMemo, useState } from "preact/hooks";
-import { artifactUrl, getArtifact, getArtifacts } from "../../api.ts";
+import { artifactPath, get, getArtifact } from "../../api.ts";
 import { bytes, exact } from "../../formats.ts";
 import { Markdown } from "../../markdown.tsx";
 import { setQuery } from "../../router.ts";
@@ -10,22 +10,23 @@ import { Choice } from "../../ui/field.tsx";
 import { useLoaded } from "../../ui/loading.ts";
 import { ProblemNote } from "../../ui/problem_note.tsx";
 import { Age } from "../../ui/time.tsx";
-import type { Model } from "../state/model.ts";
+import { splitLabel } from "../state/labels.ts";
+import type { RunView } from "../state/run_view.ts";
 import { eventLink, type Selection, workerLink } from "../selection.ts";
 import type { RunStore } from "../state/store.ts";
 import { isOver } from "../state/view.ts";
 
 interface ArtifactsProps {
-  readonly store: Pick<RunStore, "live">;
+  readonly store: Pick<RunStore, "view">;
   readonly selection: Pick<Selection, "file">;
 }
 
 export function Artifacts({ store, selection }: ArtifactsProps) {
-  const model = store.live;
-  const entries = Object.entries(model.view.artifacts)
+  const { view } = store;
+  const entries = Object.entries(view.artifacts.value)
     .sort(([one], [other]) => one.localeCompare(other));
   if (entries.length === 0) {
-    const over = isOver(model.view.run.status);
+    const over = isOver(view.run.value.status);
     return <p class="muted">{over ? "The run wrote no files." : "No files yet."}</p>;
   }
   return (
@@ -46,10 +47,10 @@ export function Artifacts({ store, selection }: ArtifactsProps) {
               <span class="badge">version {version}</span>
             </p>
             <p class="small muted">
-              {bytes(size)} · <Author by={by} model={model} />, <Age at={at} word="ago" /> ·{" "}
+              {bytes(size)} · <Author by={by} view={view} />, <Age at={at} word="ago" /> ·{" "}
               <a href={eventLink(seq)}>event {seq}</a>
             </p>
-            {open && <File path={path} latest={version} model={model} />}
+            {open && <File path={path} latest={version} view={view} />}
           </li>
         );
       })}
@@ -57,26 +58,28 @@ export function Artifacts({ store, selection }: ArtifactsProps) {
   );
 }
 
-function Author({ by, model }: { by: string; model: Model }) {
+function Author({ by, view }: { by: string; view: RunView }) {
   return (
     <>
-      written by <a href={workerLink(by)}>{nameOf(by, model)}</a>
+      written by <a href={workerLink(by)}>{nameOf(by, view)}</a>
     </>
   );
 }
 
-function nameOf(by: string, model: Model): string {
-  return model.byKey.get(by)?.short.name ?? by;
+function nameOf(by: string, view: RunView): string {
+  const lane = view.step(by);
+  return lane ? splitLabel(lane).name : by;
 }
 
 /** The content of a file: its latest version, or one that is chosen. */
-function File({ path, latest, model }: { path: string; latest: number; model: Model }) {
+function File({ path, latest, view }: { path: string; latest: number; view: RunView }) {
   const [chosen, setChosen] = useState<number | null>(null);
-  const { run_id: runId } = model.view;
+  const { runId } = view;
   const version = chosen ?? latest;
-  const { value: all } = useLoaded((options) => getArtifacts(runId, options), {
-    key: `${runId} ${latest}`,
-  });
+  const { value: all } = useLoaded(
+    (options) => get("/api/runs/{run_id}/artifacts", { run_id: runId }, options),
+    { key: `${runId} ${latest}` },
+  );
   const { value, problem } = useLoaded(
     (options) => getArtifact(runId, path, version, options),
     { key: `${runId} ${version} ${path}` },
@@ -91,19 +94,18 @@ function File({ path, latest, model }: { path: string; latest: number; model: Mo
             label="Version"
             choices={lines.toReversed().map(({ version: number, by }) => [
               String(number),
-              `${number}${number === latest ? " (latest)" : ""}, by ${nameOf(by, model)}`,
+              `${number}${number === latest ? " (latest)" : ""}, by ${nameOf(by, view)}`,
             ])}
             value={String(version)}
             onInput={(number) => setChosen(Number(number) === latest ? null : Number(number))}
           />
         )}
-        <a href={artifactUrl(runId, path, version)} download>Download</a>
+        <a href={artifactPath(runId, path, version)} download>Download</a>
         {typeof value === "string" && <Copy text={value} what="file" />}
       </div>
       {version !== latest && line && (
         <p class="small muted">
-          {bytes(line.bytes)} · <Author by={line.by} model={model} />,{" "}
-          <Age at={line.at} word="ago" />
+          {bytes(line.bytes)} · <Author by={line.by} view={view} />, <Age at={line.at} word="ago" />
         </p>
       )}
       <ProblemNote problem={problem} />

@@ -6,11 +6,13 @@ import { isOver, type View } from "../state/view.ts";
 
 const TODO_WORDS = { pending: "Pending", in_progress: "In progress", completed: "Completed" };
 
-export function Todos({ store }: { store: Pick<RunStore, "live"> }) {
-  const { todos, run } = store.live.view;
+export function Todos({ store }: { store: Pick<RunStore, "view"> }) {
+  const todos = store.view.todos.value;
   if (todos.length === 0) {
     return (
-      <p class="muted">{isOver(run.status) ? "The run had no todo list." : "No todos yet."}</p>
+      <p class="muted">
+        {isOver(store.view.run.value.status) ? "The run had no todo list." : "No todos yet."}
+      </p>
     );
   }
   return (

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { isValidElement, type VNode } from "preact";
-import { Model } from "../state/model.ts";
+import { RunView } from "../state/run_view.ts";
 import { Artifacts } from "./artifacts.tsx";
 import { change, sampleView } from "../state/samples_test.ts";
 import { tabsOf } from "../selection.ts";
@@ -33,9 +33,8 @@ function textsOf(list: unknown): string[] {
 }
 
 Deno.test("todos are in the order of the list, each with its state and priority", () => {
-  const model = new Model();
-  model.replace({ ...sampleView(), todos: TODOS });
-  assert.deepEqual(textsOf(Todos({ store: { live: model } })), [
+  const view = new RunView({ ...sampleView(), todos: TODOS });
+  assert.deepEqual(textsOf(Todos({ store: { view } })), [
     "Read the filesCompleted",
     "Write the reportIn progress, high priority",
   ]);
@@ -43,11 +42,10 @@ Deno.test("todos are in the order of the list, each with its state and priority"
 });
 
 Deno.test("an artifact shows its name, version, size and event", () => {
-  const model = new Model();
-  model.replace(sampleView());
-  const shown = () => Artifacts({ store: { live: model }, selection: { file: "" } });
+  const view = new RunView(sampleView());
+  const shown = () => Artifacts({ store: { view }, selection: { file: "" } });
   assert.equal(textOf(shown()), "No files yet.");
-  model.apply(change(7, { artifacts: { "notes/a.md": NOTES } }));
+  view.apply(change(7, { artifacts: { "notes/a.md": NOTES } }));
   const [text = ""] = textsOf(shown());
   for (const part of ["notes/a.md version 2", "1.2 kB", "event 7"]) {
     assert.ok(text.includes(part), `${part} in ${text}`);
@@ -55,15 +53,15 @@ Deno.test("an artifact shows its name, version, size and event", () => {
 });
 
 Deno.test("todos and artifacts have a tab once the run has some, the order in the work-order flow", () => {
-  const model = new Model();
-  const view = sampleView();
-  model.replace({ ...view, run: { ...view.run, flow: "own" }, orders: {} });
-  const tabs = () => tabsOf(model.view, "answer").join(" ");
-  assert.equal(tabs(), "answer inspector");
-  model.apply(change(3, { todos: TODOS, artifacts: { "notes/a.md": NOTES } }));
-  assert.equal(tabs(), "answer inspector todos artifacts");
-  assert.ok(tabsOf(sampleView(), "answer").includes("order"));
-  assert.ok(tabsOf(sampleView(), "todos").includes("todos"), "a selected tab stays");
-  model.replace({ ...view, run: { ...view.run, flow: "research" }, orders: {} });
-  assert.equal(tabs(), "answer inspector todos artifacts");
+  const view = (flow: string) => {
+    const sample = sampleView();
+    return new RunView({ ...sample, run: { ...sample.run, flow }, orders: {} });
+  };
+  const own = view("own");
+  assert.equal(tabsOf(own, "answer").join(" "), "answer inspector");
+  assert.equal(tabsOf(own, "todos").join(" "), "answer inspector todos", "a selected tab stays");
+  own.apply(change(3, { todos: TODOS, artifacts: { "notes/a.md": NOTES } }));
+  assert.equal(tabsOf(own, "answer").join(" "), "answer inspector todos artifacts");
+  assert.equal(tabsOf(view("work-order"), "answer").join(" "), "answer inspector order");
+  assert.equal(tabsOf(view("research"), "answer").join(" "), "answer inspector todos artifacts");
 });

@@ -1,6 +1,6 @@
 // What the calls of a run used: totals by worker, model, step and tool.
 
-import type { Lane, Model } from "../state/model.ts";
+import type { Lane } from "../state/lanes.ts";
 import { type Call, millis } from "../state/view.ts";
 
 export interface Total {
@@ -27,9 +27,9 @@ export interface Totals {
 }
 
 /** Return the totals, the most expensive first; tools by the time that they took. */
-export function totalsOf(model: Pick<Model, "lanes">): Totals {
+export function totalsOf(lanes: readonly Lane[]): Totals {
   const [workers, models, steps, tools] = [new Sums(), new Sums(), new Sums(), new Sums()];
-  for (const lane of model.lanes) {
+  for (const lane of lanes) {
     for (const call of callsOf(lane)) {
       if (call.kind === "tool") tools.add(call.name, call);
       else {

@@ -7,7 +7,7 @@ import type { RunStore } from "../state/store.ts";
 import { type Total, totalsOf } from "./usage.ts";
 
 export function Usage({ store }: { store: RunStore }) {
-  const { workers, models, steps, tools } = totalsOf(store.live);
+  const { workers, models, steps, tools } = totalsOf(store.view.steps.value);
   if (workers.length + tools.length === 0) return <p class="muted">No calls yet.</p>;
   return (
     <div class="usage">

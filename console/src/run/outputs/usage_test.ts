@@ -1,7 +1,7 @@
 // Test the totals of what the calls of a run used.
 
 import assert from "node:assert/strict";
-import { Model } from "../state/model.ts";
+import { RunView } from "../state/run_view.ts";
 import { sampleStep, sampleView, START } from "../state/samples_test.ts";
 import { totalsOf } from "./usage.ts";
 import type { Call } from "../state/view.ts";
@@ -38,9 +38,8 @@ Deno.test("calls are summed by worker, model, step and tool, the most expensive 
       }),
     }),
   };
-  const model = new Model();
-  model.replace({ ...view, steps });
-  const { workers, models, steps: bySteps, tools } = totalsOf(model);
+  const all = new RunView({ ...view, steps }).steps.value;
+  const { workers, models, steps: bySteps, tools } = totalsOf(all);
   assert.deepEqual(workers.map((each) => [each.name, each.nanousd]), [["work", 20], ["plan", 7]]);
   assert.deepEqual(
     models.map((each) => [each.name, each.calls, each.input, each.output, each.unpriced]),

@@ -1,57 +1,59 @@
-// One run on the screen: a snapshot of its view, then patches; live text; its document and its event log.
+// One run on the screen: its view, live text, its document, its open approvals and its event log.
 
-import { type Signal, signal } from "@preact/signals";
+import { batch, computed, type ReadonlySignal, type Signal, signal } from "@preact/signals";
+import { get } from "../../api.ts";
 import type { LinkState } from "../../connection.ts";
-import type { ApprovalCard, RunDocument } from "../../wire.ts";
-import type { Delta, Following, Handlers } from "./follow.ts";
 import { asProblem, Problem } from "../../problem.ts";
-import { EventPages } from "../log/event_pages.ts";
-import { Model } from "./model.ts";
-import {
-  type Change,
-  type EventSummary,
-  isOver,
-  millis,
-  type Patch,
-  type Step,
-  type View,
-} from "./view.ts";
+import type { ApprovalCard, RunDocument } from "../../wire.ts";
+import { EventPages, PAGE_SIZE } from "../log/event_pages.ts";
+import { type Delta, follow, type Handlers } from "./follow.ts";
+import { RunView } from "./run_view.ts";
+import { type Change, type EventSummary, isOver, type View } from "./view.ts";
 
-/** The service and the clock that the store uses; tests replace them. */
+/** The service and the browser; tests replace them. */
 export interface Service {
   getView(runId: string): Promise<View>;
   getRun(runId: string): Promise<RunDocument>;
   getCards(runId: string): Promise<readonly ApprovalCard[]>;
   /** The page of events after a seq. */
   getEvents(runId: string, after: number): Promise<readonly EventSummary[]>;
-  getLastSeq(runId: string, after: number): Promise<number>;
-  follow(runId: string, after: number, handlers: Handlers): Following;
-  /** Call back before the next frame is drawn; never while the tab is hidden. */
+  follow(runId: string, after: number, handlers: Handlers): () => void;
+  /** Call back before the next frame is drawn, or soon while the tab is hidden. */
   frame(callback: () => void): void;
-  /** Call back after so many milliseconds; return a function that cancels it. */
-  later(ms: number, callback: () => void): () => void;
-  now(): number;
-  hidden(): boolean;
+  later(ms: number, callback: () => void): void;
 }
 
-/** Draw at most fifteen times a second. */
-const MIN_FRAME_MS = 66;
+/** The parts of the run document that the screen shows. */
+const PARTS = ["work_orders", "claims", "task"] as const;
+
+export const BROWSER: Service = {
+  getView: (run_id) => get("/api/runs/{run_id}/view", { run_id }),
+  getRun: (run_id) => get("/api/runs/{run_id}", { run_id, include: [...PARTS] }),
+  getCards: async (run_id) => (await get("/api/approvals", { run_id })).approvals,
+  getEvents: async (run_id, after) => {
+    const page = { run_id, after, limit: PAGE_SIZE, brief: true };
+    return (await get("/api/runs/{run_id}/events", page)).events;
+  },
+  follow,
+  frame: (callback) => {
+    requestAnimationFrame(callback);
+    setTimeout(callback, 250); // a hidden tab has no frames
+  },
+  later: (ms, callback) => void setTimeout(callback, ms),
+};
+
 /** The delay between an event that changes the document and the next fetch of the document. */
-const DOCUMENT_DELAY_MS = 1_000;
+const REFRESH_MS = 500;
 const RETRY_MS = 5_000;
-/** How often the service is polled for new events while no stream is open: a hidden tab, or a run that is over. */
-const POLL_MS = 5_000;
-const FAST_POLL_MS = 1_000;
-/** The number of fast polls after an action on the run. */
-const FAST_POLLS = 20;
 
 export class RunStore {
   readonly runId: string;
-  readonly model: Model = new Model();
+  /** Names the run in calls. */
+  readonly of: { readonly run_id: string };
   readonly log: EventPages;
-  /** Increases each time the screen is drawn; 0 until the view is loaded. */
-  readonly version: Signal<number> = signal(0);
-  /** The run document, with the answer; fetched again when the view says that it changed. */
+  /** False until the view is there. */
+  readonly loaded: Signal<boolean> = signal(false);
+  /** The run document, with the answer; fetched again when the stream says that it changed. */
   readonly document: Signal<RunDocument | null> = signal(null);
   /** Why the run cannot be shown. */
   readonly problem: Signal<Problem | null> = signal(null);
@@ -59,255 +61,175 @@ export class RunStore {
   /** The newest live text and the attempt that writes it. */
   readonly draft: Signal<{ attempt: string; text: string } | null> = signal(null);
   readonly link: Signal<LinkState | null> = signal(null);
+  /** The status of the run: that of the document where it is newer than the view. */
+  readonly status: ReadonlySignal<string> = computed(() => {
+    const document = this.document.value;
+    return document !== null && document.last_seq > this.view.seq.value
+      ? document.status
+      : this.view.run.value.status;
+  });
+  /** Set once it is loaded. */
+  view!: RunView;
 
   #service: Service;
-  #following: Following | null = null;
+  #stop: (() => void) | null = null; // stops following
+  #arrived: (() => void)[] = [];
   #texts = new Map<string, string>();
-  #scheduled = false;
-  #drawnAt = -Infinity;
-  #stale = false; // an event changed the document
-  #fetching = false;
-  #cancelFetch: (() => void) | null = null;
-  #cancelPoll: (() => void) | null = null;
-  #fastPolls = 0;
+  #fetched: Promise<void> = Promise.resolve();
+  #stale = false; // the document will be fetched again
   #closed = false;
 
-  constructor(runId: string, service: Service) {
+  constructor(runId: string, service: Service = BROWSER) {
     this.runId = runId;
+    this.of = { run_id: runId };
     this.#service = service;
-    this.log = new EventPages((after) => service.getEvents(runId, after), () => this.#draw());
+    this.log = new EventPages((after) => service.getEvents(runId, after));
   }
 
-  /** Fetch the view and the document, show them, and follow the run. */
+  /** Fetch the view, show it, and follow the run. */
   async open(): Promise<void> {
-    let shown = () => {};
-    // Drawing the view and the answer at once would take one long task.
-    const fetched = this.#fetch(new Promise<void>((resolve) => shown = resolve));
     try {
       const view = await this.#service.getView(this.runId);
       if (this.#closed) return;
-      this.#replace(view);
-      this.problem.value = null;
+      this.view = new RunView(view);
+      batch(() => {
+        this.problem.value = null;
+        this.loaded.value = true;
+      });
     } catch (error) {
-      shown();
       if (this.#closed) return;
       this.problem.value = asProblem(error);
       // A run that does not exist will not appear; other problems may be temporary.
       if (this.problem.value.status !== 404) this.#service.later(RETRY_MS, () => this.open());
       return;
     }
-    this.#stale = false; // the document is being fetched
-    this.#flush();
-    setTimeout(shown);
-    const { seq } = this.model;
-    if (isOver(this.model.view.run.status)) this.link.value = "ended";
+    if (isOver(this.view.run.value.status)) this.link.value = "ended";
     else this.#follow();
-    this.#schedulePoll();
-    await fetched;
-    // What happened between the two is in the view only.
-    if ((this.document.value?.last_seq ?? 0) < seq) this.#scheduleFetch();
+    await this.#fetch();
+  }
+
+  /** Fetch the document of a run that is not followed, because it has changed: it may go on. */
+  hear(): void {
+    if (this.loaded.peek() && this.#stop === null) this.refresh();
   }
 
   close(): void {
     this.#closed = true;
-    this.#following?.close();
-    this.#cancelFetch?.();
-    this.#cancelPoll?.();
+    this.#stop?.();
   }
 
   /** Show the document that an action returned; a run that was over may continue. */
   update(document: RunDocument): void {
     this.document.value = { ...this.document.value, ...document }; // actions return no parts
-    this.#fastPolls = FAST_POLLS;
-    this.#cancelPoll?.();
-    this.#schedulePoll();
+    this.#goOn();
+    this.refresh();
   }
 
   /** Remove an approval that was answered here, without waiting for its event. */
-  removeCard(cardId: string): void {
-    this.cards.value = this.cards.value.filter((card) => card.approval_id !== cardId);
-    this.#scheduleFetch();
-    this.#fastPolls = FAST_POLLS;
+  removeCard(id: string): void {
+    this.cards.value = this.cards.value.filter((card) => card.approval_id !== id);
+    this.refresh();
   }
 
   /** Fetch the events from `first` to `last` that are not known yet. */
   loadEvents(first: number, last: number): void {
-    const end = Math.min(last, this.model.seq);
+    const end = Math.min(last, this.view.seq.peek());
     if (end < 1) return;
     this.log.load(Math.max(1, first), end).catch((error) => {
-      if (!(error instanceof Problem)) throw error;
-      // The header shows that the service does not answer. Drawing again loads what is still in sight.
-      this.#service.later(RETRY_MS, () => this.#draw());
+      if (!(error instanceof Problem)) throw error; // the header shows that the service does not answer
+      this.#service.later(RETRY_MS, () => this.#closed || this.loadEvents(first, last));
     });
   }
 
-  /** The model. Reading it subscribes a component to its changes. */
-  get live(): Model {
-    this.version.value;
-    return this.model;
-  }
-
-  /** The status of the run: that of the document where it is newer than the view. */
-  get status(): string {
-    const document = this.document.value;
-    return document !== null && document.last_seq > this.live.seq
-      ? document.status
-      : this.live.view.run.status;
-  }
-
-  #replace(view: View): void {
-    this.model.replace(view);
+  /** Fetch the document and the open approvals soon, once for many changes. */
+  refresh(ms = REFRESH_MS): void {
+    if (this.#stale || this.#closed) return;
     this.#stale = true;
-  }
-
-  #follow(): void {
-    this.#following?.close();
-    this.#following = this.#service.follow(this.runId, this.model.seq, {
-      snapshot: (view) => {
-        this.#replace(view);
-        this.#draw();
-      },
-      change: (change) => this.#apply(change),
-      delta: (delta) => this.#addText(delta),
-      link: (state) => {
-        this.link.value = state;
-      },
-      end: () => {
-        this.#following = null;
-        this.#flush(); // no later event will draw it
-        this.link.value = "ended";
-        this.#scheduleFetch();
-        this.#schedulePoll();
-      },
-    });
-  }
-
-  #apply(change: Change): void {
-    if (!this.model.apply(change)) return;
-    this.log.add(change);
-    this.#stale ||= changesDocument(change.patch) || /^(question|approval)_/.test(change.type);
-    this.#draw();
-  }
-
-  /** Draw in the next frame, but not too soon after the last time. */
-  #draw(): void {
-    if (this.#scheduled || this.#closed) return;
-    this.#scheduled = true;
-    if (this.#service.hidden()) {
-      this.#service.later(0, () => this.#flush()); // a hidden tab has no frames
-      return;
-    }
-    const delay = this.#drawnAt + MIN_FRAME_MS - this.#service.now();
-    const frame = () => this.#service.frame(() => this.#flush());
-    if (delay > 0) this.#service.later(delay, frame);
-    else frame();
-  }
-
-  #flush(): void {
-    if (this.#closed) return;
-    this.#scheduled = false;
-    this.#drawnAt = this.#service.now();
-    this.version.value += 1;
-    if (this.#stale) {
+    this.#service.later(ms, () => {
       this.#stale = false;
-      this.#scheduleFetch();
-    }
-    this.#showDraft();
-  }
-
-  #addText(delta: Delta): void {
-    const text = splice(this.#texts.get(delta.attempt) ?? "", delta);
-    this.#texts.delete(delta.attempt); // moves to the end
-    this.#texts.set(delta.attempt, text);
-    this.#draw();
-  }
-
-  #showDraft(): void {
-    const { answer, status } = this.model.view.run;
-    if (answer && !isOver(status)) this.#dropTextsBefore(Date.parse(answer.at));
-    const attempt = [...this.#texts.keys()].at(-1);
-    if (attempt === undefined) {
-      this.draft.value = null;
-      return;
-    }
-    const text = this.#texts.get(attempt) ?? "";
-    const shown = this.draft.value;
-    if (shown?.attempt !== attempt || shown.text !== text) this.draft.value = { attempt, text };
-  }
-
-  /** Drop the text of earlier answers: it is not a draft of the next one. */
-  #dropTextsBefore(moment: number): void {
-    for (const id of this.#texts.keys()) {
-      const at = id.lastIndexOf("/a");
-      const attempt = this.model.byKey.get(id.slice(0, at))?.attempts[id.slice(at + 2)];
-      const end = millis(attempt?.ended_at);
-      if (end !== null && end <= moment) this.#texts.delete(id);
-    }
-  }
-
-  #scheduleFetch(ms = DOCUMENT_DELAY_MS): void {
-    if (this.#cancelFetch !== null || this.#closed) return;
-    this.#cancelFetch = this.#service.later(ms, () => {
-      this.#cancelFetch = null;
-      if (this.#fetching) this.#scheduleFetch();
-      else this.#fetch();
+      this.#fetched = this.#fetched.then(() => this.#fetch()); // never two at a time
     });
   }
 
-  async #fetch(shown?: Promise<void>): Promise<void> {
-    this.#fetching = true;
+  async #fetch(): Promise<void> {
+    if (this.#closed) return;
     try {
       const document = await this.#service.getRun(this.runId);
       // One after the other: of a run that waits, no later event says that the approvals are older than the document.
       const cards = await this.#service.getCards(this.runId);
-      await shown;
-      if (this.#closed) return;
-      this.document.value = document;
-      this.cards.value = cards;
+      batch(() => {
+        this.document.value = document;
+        this.cards.value = cards;
+      });
+      this.#goOn();
     } catch (error) {
-      // The header shows that the service does not answer.
       if (!(error instanceof Problem)) throw error;
-      if (this.version.value > 0) this.#scheduleFetch(RETRY_MS);
-    } finally {
-      this.#fetching = false;
+      if (error.status !== 404) this.refresh(RETRY_MS);
     }
   }
 
-  #schedulePoll(): void {
+  /** Follow a run that was over again if its log has grown. */
+  #goOn(): void {
+    if (this.#stop !== null || (this.document.value?.last_seq ?? 0) <= this.view.seq.peek()) return;
+    this.#follow();
+  }
+
+  #follow(): void {
     if (this.#closed) return;
-    this.#cancelPoll?.();
-    const ms = this.#fastPolls > 0 ? FAST_POLL_MS : POLL_MS;
-    this.#cancelPoll = this.#service.later(ms, () => this.#poll());
+    this.#stop = this.#service.follow(this.runId, this.view.seq.peek(), {
+      snapshot: (view) =>
+        this.#soon(() => {
+          this.view.replace(view);
+          this.refresh();
+        }),
+      change: (change) => this.#soon(() => this.#apply(change)),
+      delta: (delta) => this.#soon(() => this.#addText(delta)),
+      link: (state) => {
+        this.link.value = state;
+      },
+      end: () =>
+        this.#soon(() => {
+          this.#stop = null;
+          this.link.value = "ended";
+          this.refresh();
+        }),
+    });
   }
 
-  /** Poll for new events while no stream is open: for the title of a hidden tab and to follow a run that reopens. */
-  async #poll(): Promise<void> {
-    this.#fastPolls = Math.max(0, this.#fastPolls - 1);
-    const hidden = this.#service.hidden();
-    try {
-      if (hidden || this.#following === null) {
-        const last = await this.#service.getLastSeq(this.runId, this.model.seq);
-        if (this.#closed) return;
-        if (last > this.model.seq) {
-          if (this.#following === null) this.#follow();
-          if (hidden) this.#following!.catchUp(last);
-        }
-      }
-    } catch (error) {
-      // The header shows that the service does not answer; the next poll tries again.
-      if (!(error instanceof Problem)) throw error;
-    } finally {
-      this.#schedulePoll();
-    }
+  /** Apply what arrives before the next frame at once, so that it is drawn once. */
+  #soon(apply: () => void): void {
+    this.#arrived.push(apply);
+    if (this.#arrived.length > 1) return;
+    this.#service.frame(() => {
+      const arrived = this.#arrived.splice(0);
+      if (!this.#closed) batch(() => arrived.forEach((each) => each()));
+    });
+  }
+
+  #apply(change: Change): void {
+    const wasOver = isOver(this.view.run.peek().status);
+    if (!this.view.apply(change)) return;
+    this.log.add(change);
+    if (changesDocument(change, this.view.run.peek().flow)) this.refresh();
+    if (!wasOver || isOver(this.view.run.peek().status)) return;
+    this.#texts.clear(); // the text of the earlier answer is not a draft of the next
+    this.draft.value = null;
+  }
+
+  #addText(delta: Delta): void {
+    const { attempt } = delta;
+    const text = splice(this.#texts.get(attempt) ?? "", delta);
+    this.#texts.set(attempt, text);
+    this.draft.value = { attempt, text };
   }
 }
 
-/** Return whether a patch changes the run document too: the run, its orders, or a step that appears or is settled. */
-function changesDocument({ run, orders, steps }: Patch): boolean {
+/** Return whether a change is one of the document: of the run, of its orders, of what it asks, or of a report. */
+function changesDocument({ type, patch: { run, orders, steps } }: Change, flow: string): boolean {
   const { status, answer, owner } = (run ?? {}) as Record<string, unknown>;
-  const changed = Object.values((steps ?? {}) as Record<string, Partial<Step> | null>);
   return [status, answer, owner, orders].some((part) => part !== undefined) ||
-    changed.some((each) => each?.seq !== undefined || each?.settled_seq !== undefined);
+    /^(question|approval)_/.test(type) ||
+    flow === "report" && Object.values(steps ?? {}).some((step) => step?.settled_seq !== undefined);
 }
 
 /** Return live text whose part from the offset on is replaced by a piece. */

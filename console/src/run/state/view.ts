@@ -1,7 +1,7 @@
 // The view of a run that the service sends, and the merge patches that change it.
 
 import { isObject } from "../../json.ts";
-import type { AttemptPart, EventDocument, StepPart } from "../../wire.ts";
+import type { AttemptPart, EventDocument, StepPart, ViewDocument } from "../../wire.ts";
 
 export type {
   AttemptPart as Attempt,
@@ -31,18 +31,24 @@ export interface Change extends EventSummary {
   readonly patch: Patch;
 }
 
-export type Patch = { readonly [key: string]: unknown };
+/** A JSON merge patch (RFC 7396) of a view; null removes what it names. */
+export interface Patch extends Unknown<Omit<ViewDocument, "steps">> {
+  readonly steps?: { readonly [key: string]: Unknown<StepPart> | null };
+}
 
-/** Apply a JSON merge patch (RFC 7396) to an object, in place. */
-export function merge(target: Record<string, unknown>, patch: Patch): void {
-  for (const [key, value] of Object.entries(patch)) {
+/** Any of the fields of a type, with values that are not known. */
+type Unknown<T> = { readonly [field in keyof T]?: unknown };
+
+/** Return a value after a JSON merge patch; what the patch does not name is shared with the value. */
+export function merged<T>(value: T, patch: unknown): T {
+  if (!isObject(patch)) return patch as T;
+  const found: Record<string, unknown> = isObject(value) ? { ...value } : {};
+  for (const [key, part] of Object.entries(patch)) {
     if (key === "__proto__") continue; // a name that a model wrote must not change what the object is
-    if (value === null) delete target[key];
-    else if (isObject(value)) {
-      if (!isObject(target[key])) target[key] = {};
-      merge(target[key] as Record<string, unknown>, value);
-    } else target[key] = value;
+    if (part === null) delete found[key];
+    else found[key] = merged(found[key], part);
   }
+  return found as T;
 }
 
 const OVER = new Set<string>(["succeeded", "partial", "failed", "cancelled"]);

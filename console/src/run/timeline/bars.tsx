@@ -2,7 +2,7 @@
 
 import { duration } from "../../formats.ts";
 import { isCancelled, OUTCOME_WORDS } from "../words.ts";
-import { attemptsOf, type Lane, type NumberedAttempt } from "../state/model.ts";
+import { attemptsOf, type Lane, type NumberedAttempt } from "../state/lanes.ts";
 import type { Scale } from "./scale.ts";
 import { millis } from "../state/view.ts";
 
@@ -71,9 +71,9 @@ function Span(
     to: number;
   },
 ) {
-  const left = scale.x(start);
   const end = millis(attempt.ended_at) ?? to;
-  const width = Math.max(MIN_WIDTH, scale.x(end) - left);
+  const left = scale.x(Math.min(start, to));
+  const width = Math.max(MIN_WIDTH, scale.x(Math.min(end, to)) - left);
   const inside = (at: number) => Math.max(0, Math.min(width, scale.x(at) - left));
   const took = duration((end - start) / 1000);
   const failure = attempt.failure ? `: ${attempt.failure.message}` : "";

@@ -48,9 +48,8 @@ export function scaleOf(
     cut += end - start;
   }
   const x = (at: number): number => {
-    const found = lastBefore(folds, at);
-    if (found < 0) return Math.max(0, at - from) * perMs;
-    const fold = folds[found]!;
+    const fold = foldBefore(folds, at);
+    if (!fold) return Math.max(0, at - from) * perMs;
     if (at < fold.to) return fold.x + FOLD_WIDTH * ((at - fold.from) / (fold.to - fold.from));
     return fold.x + FOLD_WIDTH + (at - fold.to) * perMs;
   };
@@ -68,38 +67,13 @@ function foldsOf(from: number, to: number, idle: readonly [number, number][]): [
   return within.filter(([start, end]) => end - start >= least);
 }
 
-/** The index of the last fold that begins at or before `at`; -1 for none. */
-function lastBefore(folds: Fold[], at: number): number {
-  let low = 0;
-  let high = folds.length;
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if (folds[middle]!.from <= at) low = middle + 1;
-    else high = middle;
-  }
-  return low - 1;
+/** Return the last fold that begins at or before a moment. */
+function foldBefore(folds: readonly Fold[], at: number): Fold | undefined {
+  return folds.findLast(({ from }) => from <= at);
 }
 
-const STEPS_S = [
-  0.1,
-  0.2,
-  0.5,
-  1,
-  2,
-  5,
-  10,
-  15,
-  30,
-  60,
-  120,
-  300,
-  600,
-  1800,
-  3600,
-  7200,
-  21_600,
-  86_400,
-];
+/** Steps between ticks, in seconds. */
+const STEPS_S = [0.1, 1, 60, 3600].flatMap((unit) => [1, 2, 5, 10, 15, 30].map((n) => n * unit));
 const MAX_TICKS = 400;
 
 function ticksOf(
@@ -115,7 +89,7 @@ function ticksOf(
   let free = 0;
   for (let number = 0; number * step * 1000 <= to - from; number += 1) {
     const at = from + number * step * 1000;
-    const fold = folds[lastBefore(folds, at)];
+    const fold = foldBefore(folds, at);
     const place = x(at);
     if (place < free || (fold && at > fold.from && at < fold.to)) continue;
     ticks.push({ at, x: place, label: tickLabel(number * step) });

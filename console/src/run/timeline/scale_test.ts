@@ -1,7 +1,7 @@
 // Test the time axis.
 
 import assert from "node:assert/strict";
-import { seededRandom } from "../../seeded_random.ts";
+import { seededRandom } from "../../seeded_random_test.ts";
 import { fitting, FOLD_WIDTH, momentIn, scaleOf, tickLabel } from "./scale.ts";
 
 const DAY = 86_400_000;

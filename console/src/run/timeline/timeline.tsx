@@ -1,5 +1,6 @@
 // The timeline: a lane for each step, its attempts as bars, their calls as marks.
 
+import type { ReadonlySignal } from "@preact/signals";
 import type { RefObject } from "preact";
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { now } from "../../clock.ts";
@@ -8,11 +9,12 @@ import { Button } from "../../ui/button.tsx";
 import { StatusGlyph } from "../../ui/status.tsx";
 import { Bars } from "./bars.tsx";
 import { useFocusedList } from "../../ui/focused_list.ts";
-import type { KeyedOrder, Lane, Model } from "../state/model.ts";
+import { splitLabel } from "../state/labels.ts";
+import { idleOf, type Lane } from "../state/lanes.ts";
+import type { KeyedOrder, RunView } from "../state/run_view.ts";
 import { useRowList, useWidth } from "../../ui/row_list.ts";
 import { fitting, type Scale, scaleOf } from "./scale.ts";
 import { type Selection, selectWorker, toggleProblemsFirst } from "../selection.ts";
-import type { RunStore } from "../state/store.ts";
 import { isOver, millis } from "../state/view.ts";
 import { shownStatus, STATUS_WORDS, URGENCY } from "../words.ts";
 
@@ -28,24 +30,21 @@ const SCROLL_BAR = 16;
 const MIN_PX_PER_S = 0.01;
 const MAX_PX_PER_S = 4_000;
 
-type Row = { readonly lane: Lane } | { readonly order: KeyedOrder };
+type Row = { readonly lane: ReadonlySignal<Lane> } | { readonly order: KeyedOrder };
 
-export function Timeline({ store, selection }: { store: RunStore; selection: Selection }) {
-  const model = store.live;
-  const version = store.version.value;
+export function Timeline({ view, selection }: { view: RunView; selection: Selection }) {
   const [zoom, setZoom] = useState<number | null>(null); // null: the whole run fits
-  const [followed, setFollowed] = useState(false);
-  const rows = rowsOf(model, selection.problemsFirst);
+  const rows = rowsOf(view, selection.problemsFirst);
   const list = useRowList({ count: rows.length, rowHeight: () => ROW, head: AXIS });
   const corner = useRef<HTMLDivElement>(null);
   const labels = useWidth(corner, INITIAL_LABELS);
 
-  const from = model.startedAt;
-  const to = endOf(model);
+  const from = view.startedAt;
+  const to = endOf(view);
   const room = Math.max(120, list.width - labels - END_MARGIN);
-  const idle = useMemo(() => model.idle, [model, model.statuses]);
+  const idle = useMemo(() => idleOf(view.steps.peek()), [view, to, view.active.value]);
   const perSecond = zoom ?? fitting(from, to, idle, room);
-  const scale = scaleOf(from, to, idle, perSecond);
+  const scale = useMemo(() => scaleOf(from, to, idle, perSecond), [from, to, idle, perSecond]);
 
   // Zooming keeps the moment in the middle.
   const middle = useRef<number | null>(null);
@@ -56,20 +55,16 @@ export function Timeline({ store, selection }: { store: RunStore; selection: Sel
   }
   useLayoutEffect(() => {
     const element = list.scroller.current;
-    if (!element || middle.current === null || followed) return;
+    if (!element || middle.current === null) return;
     element.scrollLeft = middle.current * scale.width - room / 2;
     middle.current = null;
   }, [zoom]);
-  useLayoutEffect(() => {
-    const element = list.scroller.current;
-    if (followed && element) element.scrollLeft = element.scrollWidth;
-  }, [followed, version, perSecond, now.value]);
   useEffect(() => {
-    const at = rows.findIndex((row) => "lane" in row && row.lane.key === selection.worker);
+    const at = rows.findIndex((row) => "lane" in row && row.lane.peek().key === selection.worker);
     if (at < 0) return;
     list.setActive(at);
     list.show(at);
-    const start = millis(model.byKey.get(selection.worker)?.attempts[1]?.started_at);
+    const start = millis(view.step(selection.worker)?.attempts[1]?.started_at);
     const element = list.scroller.current;
     if (zoom !== null && start !== null && element) element.scrollLeft = scale.x(start) - room / 4;
   }, [selection.worker, selection.problemsFirst, rows.length > 0]);
@@ -78,7 +73,7 @@ export function Timeline({ store, selection }: { store: RunStore; selection: Sel
     move: list.move,
     enter: () => {
       const row = rows[list.active];
-      if (row && "lane" in row) selectWorker(row.lane.key);
+      if (row && "lane" in row) selectWorker(row.lane.peek().key);
     },
   });
   return (
@@ -100,17 +95,6 @@ export function Timeline({ store, selection }: { store: RunStore; selection: Sel
           </Button>
           <Button small label="Zoom out" onClick={() => zoomBy(0.5)}>−</Button>
           <Button small label="Zoom in" onClick={() => zoomBy(2)}>+</Button>
-          {!isOver(store.status) && (
-            <Button
-              small
-              pressed={followed}
-              disabled={zoom === null}
-              title="Keep the end in sight"
-              onClick={() => setFollowed(!followed)}
-            >
-              Follow
-            </Button>
-          )}
         </div>
       </div>
       <div
@@ -125,14 +109,7 @@ export function Timeline({ store, selection }: { store: RunStore; selection: Sel
         style={{ "--content": `${AXIS + rows.length * ROW + SCROLL_BAR}px` }}
         onScroll={list.onScroll}
         onFocus={onFocus}
-        onWheel={(event) => {
-          if (Math.abs(event.deltaX) > Math.abs(event.deltaY)) setFollowed(false);
-        }}
-        onTouchStart={() => setFollowed(false)}
-        onKeyDown={(event) => {
-          if (event.key === "ArrowLeft" || event.key === "ArrowRight") setFollowed(false);
-          list.onKey(event);
-        }}
+        onKeyDown={list.onKey}
       >
         <div
           class="rows-inside"
@@ -150,13 +127,13 @@ export function Timeline({ store, selection }: { store: RunStore; selection: Sel
               ? <Separator key={row.order.key} order={row.order} index={index} top={top} />
               : (
                 <LaneRow
-                  key={row.lane.key}
+                  key={row.lane.peek().key}
                   lane={row.lane}
                   index={index}
                   top={top}
                   scale={scale}
                   to={to}
-                  selected={row.lane.key === selection.worker}
+                  selected={row.lane.peek().key === selection.worker}
                   active={index === list.active}
                 />
               );
@@ -168,31 +145,24 @@ export function Timeline({ store, selection }: { store: RunStore; selection: Sel
   );
 }
 
-/** The end of the axis: the present while an attempt runs. The clock is read only then. */
-function endOf(model: Model): number {
-  const { run } = model.view;
-  const last = millis(run.finished_at) ?? model.lastAt;
-  return !isOver(run.status) && model.running ? Math.max(last, now.value) : last;
+/** The end of the axis: the present while an attempt runs, so that the axis grows with the clock, not at each event. */
+function endOf({ run: { value: run }, active, last, lastAt }: RunView): number {
+  if (isOver(run.status)) return millis(run.finished_at) ?? lastAt;
+  return active.value ? Math.max(Date.parse(last.peek()), now.value) : lastAt;
 }
 
 /** The lanes in the order of the log, with a separator for each order; or problems first, without separators. */
-function rowsOf(model: Model, problemsFirst: boolean): Row[] {
+function rowsOf({ lanes, issued }: RunView, problemsFirst: boolean): Row[] {
   if (problemsFirst) {
-    return [...model.lanes]
-      .sort((one, other) => urgencyOf(one) - urgencyOf(other) || one.seq - other.seq)
+    return [...lanes.value]
+      .sort((one, other) => urgencyOf(one.value) - urgencyOf(other.value))
       .map((lane) => ({ lane }));
   }
-  const { orders } = model;
-  const rows: Row[] = [];
-  let next = 0;
-  for (const lane of model.lanes) {
-    while (next < orders.length && orders[next]!.seq <= lane.seq) {
-      rows.push({ order: orders[next]! });
-      next += 1;
-    }
-    rows.push({ lane });
-  }
-  return rows;
+  const orders = [...issued.value];
+  return lanes.value.flatMap((lane) => {
+    const begun = orders.filter(({ seq }) => seq <= lane.peek().seq);
+    return [...orders.splice(0, begun.length).map((order) => ({ order })), { lane }];
+  });
 }
 
 /** Replaced steps come last. */
@@ -243,7 +213,7 @@ function Separator(
 }
 
 interface LaneRowProps {
-  readonly lane: Lane;
+  readonly lane: ReadonlySignal<Lane>;
   readonly index: number;
   readonly top: string;
   readonly scale: Scale;
@@ -252,8 +222,10 @@ interface LaneRowProps {
   readonly active: boolean;
 }
 
-function LaneRow({ lane, index, top, scale, to, selected, active }: LaneRowProps) {
-  const { name, rest, unique } = lane.short;
+/** Drawn again by itself when its step changes. */
+function LaneRow({ lane: { value: lane }, index, top, scale, to, selected, active }: LaneRowProps) {
+  const { name, rest } = splitLabel(lane);
+  const unique = lane.worker !== "work"; // what a model or a flow named
   const replaced = lane.superseded_by ? `, replaced by ${lane.superseded_by}` : "";
   const status = shownStatus(lane);
   const words = `${STATUS_WORDS[status]}${lane.note ? `: ${lane.note}` : ""}${replaced}`;
@@ -272,11 +244,11 @@ function LaneRow({ lane, index, top, scale, to, selected, active }: LaneRowProps
       <div class="lane-label" role="rowheader" title={`${lane.key} ${lane.label}: ${words}`}>
         <StatusGlyph status={status} />
         <span
-          class={`lane-name${lane.parent ? " child" : ""}${unique === "name" ? " unique" : ""}`}
+          class={`lane-name${lane.parent ? " child" : ""}${unique ? " unique" : ""}`}
         >
           {name}
         </span>
-        {rest && <span class={`lane-rest${unique === "rest" ? " unique" : ""}`}>{rest}</span>}
+        {rest && <span class="lane-rest">{rest}</span>}
         <span class="unseen">{words}</span>
       </div>
       <Bars lane={lane} scale={scale} to={to} />

@@ -8,10 +8,10 @@ const SCHEMA: Schema = {
   type: "object",
   required: ["to", "place"],
   properties: {
-    to: { type: "array", items: { type: "string" }, minItems: 1 },
-    place: { type: "string", maxLength: 80, description: "Where." },
+    to: { type: "array", items: { type: "string" } },
+    place: { type: "string", description: "Where." },
     units: { enum: ["metric", "imperial"], default: "metric" },
-    days: { type: "integer", minimum: 1, maximum: 16, default: 1 },
+    days: { type: "integer", default: 1 },
     dry: { anyOf: [{ type: "boolean" }, { type: "null" }], default: null },
     options: { $ref: "#/$defs/Options" },
     either: { type: ["string", "integer"] },
@@ -19,39 +19,30 @@ const SCHEMA: Schema = {
   $defs: { Options: { type: "object", description: "More." } },
 };
 
-Deno.test("each parameter has a type, bounds and a form control", () => {
+Deno.test("each parameter has a form control", () => {
   const parameters = parametersOf(SCHEMA).map((each) => [
     each.name,
     each.required,
-    each.type,
-    each.bounds,
     each.control,
     each.description,
   ]);
   assert.deepEqual(parameters, [
-    ["to", true, "list of text", "at least 1 items", "json", ""],
-    ["place", true, "text", "at most 80 characters", "text", "Where."],
-    ["units", false, 'one of "metric", "imperial"', "", "choice", ""],
-    ["days", false, "whole number", "1 to 16", "number", ""],
-    ["dry", false, "yes or no or nothing", "", "boolean", ""],
-    ["options", false, "object", "", "json", "More."],
-    ["either", false, "text or whole number", "", "json", ""],
+    ["to", true, "json", ""],
+    ["place", true, "text", "Where."],
+    ["units", false, "choice", ""],
+    ["days", false, "number", ""],
+    ["dry", false, "boolean", ""],
+    ["options", false, "json", "More."],
+    ["either", false, "json", ""],
   ]);
 });
 
-Deno.test("a recursive schema is cut off", () => {
-  const loop: Schema = {
-    type: "object",
-    properties: { tree: { $ref: "#/$defs/Tree" } },
-    $defs: { Tree: { type: "array", items: { $ref: "#/$defs/Tree" } } },
-  };
-  assert.equal(parametersOf(loop)[0]!.type, "list of list of list of list");
+Deno.test("a schema that refers to itself does not hang", () => {
   const circle: Schema = {
     properties: { a: { $ref: "#/$defs/A" } },
-    $defs: { A: { $ref: "#/$defs/A" }, B: { anyOf: [{ $ref: "#/$defs/B" }, { type: "null" }] } },
+    $defs: { A: { $ref: "#/$defs/A" } },
   };
-  assert.equal(parametersOf(circle)[0]!.type, "anything");
-  assert.ok(parametersOf({ ...circle, properties: { b: { $ref: "#/$defs/B" } } })[0]!.type);
+  assert.equal(parametersOf(circle)[0]!.control, "json");
 });
 
 Deno.test("empty fields are left out, and each control is read by its type", () => {
