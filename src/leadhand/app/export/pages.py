@@ -124,5 +124,6 @@ def _templates() -> Environment:
         autoescape=select_autoescape(["html.j2"]),
         trim_blocks=True,
     )
-    templates.filters |= {"markdown": markdown_html, "plain": _plain, "source_link": _source_link, "web": is_web}
+    filters: dict[str, Any] = templates.filters
+    filters |= {"markdown": markdown_html, "plain": _plain, "source_link": _source_link, "web": is_web}
     return templates
