@@ -7,7 +7,7 @@ import contextlib
 from collections.abc import AsyncGenerator, Awaitable, Callable, Collection
 from typing import NamedTuple
 
-from leadhand.app.document import event_line
+from leadhand.app.export.document import event_line
 from leadhand.core.errors import StoreError, UnreadableRun
 from leadhand.core.run import ENDED, RunStatus
 from leadhand.ports.runs import RunListing
