@@ -24,9 +24,7 @@ limits:
 Make workers and call them.
 """
 POET = {"name": "poet", "instructions": "Write verse.\n\nThen stop.", "description": "Writes."}
-MANIFEST = """worker_files = [
-  "workers/orchestrator.worker",
-]
+MANIFEST = """worker_files = ["workers/*.worker"]
 generated_workers_dir = "generated"
 """
 

@@ -14,6 +14,7 @@ from opentelemetry.trace import SpanKind, StatusCode
 
 from leadhand import Leadhand, RunStatus, ToolReturn, tool
 from leadhand.app.telemetry.spans import outermost
+from leadhand.core.errors import ToolError
 from leadhand.core.events import Entry, RunClaimed, RunStarted, StepRequested, StepSettled, ToolCallBegan
 from leadhand.core.limits import Limits, Usage
 from leadhand.core.state import RunState
@@ -44,7 +45,9 @@ async def test_a_run_is_one_trace_of_its_attempts_and_their_calls(tmp_path: Path
     spans = Spans()
     async with Leadhand(offline=True, home=tmp_path) as lead:
         spans.of(await lead.runtime())
-        answer = await lead.run(QUESTION)
+        run = await lead.start(QUESTION)
+        log = [entry async for entry in run]
+        answer = await run.answer()
 
     assert spans.tree(answer.run_id) == [
         (
@@ -60,9 +63,9 @@ async def test_a_run_is_one_trace_of_its_attempts_and_their_calls(tmp_path: Path
     assert {span.context.trace_id for span in spans.all} == {outermost(answer.run_id).trace_id}
     assert {of(span, "leadhand.run.id") for span in spans.all} == {(answer.run_id,)}
     assert {span.status.status_code for span in spans.all} == {StatusCode.UNSET}
-    run = spans.one("invoke_workflow work-order")
-    assert of(run, "gen_ai.operation.name", "gen_ai.workflow.name") == ("invoke_workflow", "work-order")
-    assert of(run, "leadhand.run.status", "leadhand.run.epoch") == ("succeeded", 1)
+    whole = spans.one("invoke_workflow work-order")
+    assert of(whole, "gen_ai.operation.name", "gen_ai.workflow.name") == ("invoke_workflow", "work-order")
+    assert of(whole, "leadhand.run.status", "leadhand.run.epoch") == ("succeeded", 1)
     weather = spans.one(AGENT.format("weather"))
     assert of(weather, "gen_ai.operation.name", "gen_ai.agent.name") == ("invoke_agent", "worker_weather")
     assert of(weather, "leadhand.step", "leadhand.attempt") == ("wo-001.0", "wo-001.0/a1")
@@ -75,56 +78,38 @@ async def test_a_run_is_one_trace_of_its_attempts_and_their_calls(tmp_path: Path
     assert of(chat, "gen_ai.operation.name", "gen_ai.request.model") == ("chat", "offline")
     assert of(chat, "gen_ai.provider.name", "leadhand.cost_usd") == ("leadhand", 0.0)
     assert chat.kind is SpanKind.CLIENT
-
-
-async def test_spans_begin_and_end_with_their_entries_and_within_what_they_are_part_of(tmp_path: Path) -> None:
-    spans = Spans()
-    async with Leadhand(offline=True, home=tmp_path) as lead:
-        spans.of(await lead.runtime())
-        run = await lead.start(QUESTION)
-        log = [entry async for entry in run]
-
     by_id = {span.context.span_id: span for span in spans.all}
     for span in spans.all:
         parent = by_id.get(span.parent.span_id)
         if parent is not None:
             assert parent.start_time <= span.start_time <= span.end_time <= parent.end_time
     began = next(e.at for e in log if isinstance(e.event, ToolCallBegan) and e.event.tool == "weather_tool")
-    assert spans.one("execute_tool weather_tool").start_time == round(began.timestamp() * 1_000_000) * 1_000
-    whole = spans.one("invoke_workflow work-order")
-    assert whole.start_time == round(log[0].at.timestamp() * 1_000_000) * 1_000
-    assert whole.end_time == round(log[-1].at.timestamp() * 1_000_000) * 1_000
-
-
-async def test_a_model_call_says_what_it_used_and_what_it_cost(open_world: Any) -> None:
-    bench, spans = Bench(), Spans()
-    usage = Usage(input_tokens=11, output_tokens=7, nanousd=2_500_000)
-    spans.of_log(await log_of(open_world(FakeModels(plan(ask("a", "look", n=1)), usage=usage), [bench.look])))
-
-    chat = spans.named("chat fake")[0]
-    assert of(chat, "gen_ai.usage.input_tokens", "gen_ai.usage.output_tokens") == (11, 7)
-    assert of(chat, "leadhand.cost_usd", "gen_ai.provider.name") == (0.0025, None)
+    times = called.start_time, whole.start_time, whole.end_time
+    assert times == tuple(round(at.timestamp() * 1_000_000) * 1_000 for at in (began, log[0].at, log[-1].at))
 
 
 # --- failures --------------------------------------------------------------------------------------------------------
 
 
-async def test_a_tool_that_fails_is_an_error_of_its_call_and_of_its_worker(open_world: Any) -> None:
+@pytest.mark.parametrize(
+    ("failure", "type_"),
+    [(refusal("no room for Mr. Smith"), "refused"), (ToolError("no", type="no room for Mr. Smith"), "invalid")],
+    ids=["type", "type of several words"],
+)
+async def test_a_tool_that_fails_is_an_error_of_its_call_and_of_its_worker(
+    open_world: Any, failure: Exception, type_: str
+) -> None:
     bench, spans = Bench(), Spans()
-    broken = bench.broken(refusal("no room at the inn"), retries=0)
-    world: World = open_world(
-        FakeModels(plan(ask("a", "broken"), ask("b", "look", n=1)), work="cannot"), [broken, bench.look]
-    )
-    spans.of_log(await log_of(world))
+    broken = bench.broken(failure, retries=0)
+    models = FakeModels(plan(ask("a", "broken"), ask("b", "look", n=1)), work="cannot")
+    spans.of_log(await log_of(open_world(models, [broken, bench.look])))
 
-    call = spans.named("execute_tool broken")[0]
-    assert call.status.status_code is StatusCode.ERROR
-    assert of(call, "error.type", "leadhand.failure.class") == ("refused", "invalid")
-    worker = spans.named(AGENT.format("broken"))[-1]
-    assert worker.status.status_code is StatusCode.ERROR
+    call, worker = spans.named("execute_tool broken")[0], spans.named(AGENT.format("broken"))[-1]
+    assert {call.status.status_code, worker.status.status_code} == {StatusCode.ERROR}
+    assert of(call, "error.type", "leadhand.failure.class") == (type_, "invalid")
     assert of(worker, "leadhand.outcome") == ("failed",)
     assert spans.one(AGENT.format("look")).status.status_code is StatusCode.UNSET
-    assert "inn" not in spans.text()
+    assert "Smith" not in spans.text()
 
 
 async def test_every_attempt_has_a_span_of_its_own(open_world: Any) -> None:
@@ -152,17 +137,6 @@ async def test_a_run_that_fails_says_of_what(open_world: Any) -> None:
     assert of(run, "leadhand.run.status", "error.type") == ("failed", "http_401")
     assert of(spans.named("chat fake")[0], "error.type") == ("http_401",)
     assert "4711" not in spans.text()
-
-
-async def test_a_type_of_failure_that_is_more_than_a_word_is_not_told(open_world: Any) -> None:
-    from leadhand.core.errors import ToolError
-
-    spans = Spans()
-    broken = Bench().broken(ToolError("no", type="no room for Mr. Smith"), retries=0)
-    spans.of_log(await log_of(open_world(FakeModels(plan(ask("a", "broken")), work="cannot"), [broken])))
-
-    assert of(spans.named("execute_tool broken")[0], "error.type") == ("invalid",)
-    assert "Smith" not in spans.text()
 
 
 # --- rest, and other processes ---------------------------------------------------------------------------------------
@@ -365,10 +339,13 @@ async def test_no_word_of_what_a_run_is_about_is_in_its_spans(tmp_path: Path, mo
 async def test_every_attribute_is_in_the_guide_for_operators(open_world: Any) -> None:
     spans, bench = Spans(), Bench()
     broken = bench.broken(refusal(), retries=0)
-    usage = Usage(input_tokens=1, output_tokens=1, nanousd=1)
+    usage = Usage(input_tokens=11, output_tokens=7, nanousd=2_500_000)
     models = FakeModels(plan(ask("a", "broken"), ask("b", "flaky", n=1)), work="cannot", usage=usage)
     spans.of_log(await log_of(open_world(models, [broken, bench.flaky(1)])))
 
+    chat = spans.named("chat fake")[0]
+    assert of(chat, "gen_ai.usage.input_tokens", "gen_ai.usage.output_tokens") == (11, 7)
+    assert of(chat, "leadhand.cost_usd", "gen_ai.provider.name") == (0.0025, None)
     guide = (Path(__file__).parents[2] / "docs" / "how-to" / "observe.md").read_text(encoding="utf-8")
     told = {name for span in spans.all for name in span.attributes}
     assert len(told) > 20

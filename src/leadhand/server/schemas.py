@@ -158,7 +158,7 @@ class WorkerPromotion(Document):
 
     name: str
     path: str = Field(description="Where its file would be, relative to the project.")
-    diff: str = Field(description="A unified diff of all files that would change.")
+    diff: str = Field(description="A unified diff of its file.")
     exists: bool = Field(description="Whether there is such a file already. It would be replaced.")
     digest: str = Field(description="What identifies these changes: send it to promote the worker.")
 

@@ -21,7 +21,7 @@ from leadhand.app.project.declared_workers import check_worker_tools, declared_w
 from leadhand.app.project.manifest import Project, load_project, named_files, relative_path
 from leadhand.app.project.worker_files import FENCE, SUFFIX, load_worker_file, parse_worker, worker_text
 from leadhand.core.artifact import confined
-from leadhand.core.errors import ConfigurationError, FailureClass, LeadhandError, ToolError, UsageError
+from leadhand.core.errors import ConfigurationError, FailureClass, ToolError, UsageError
 from leadhand.core.text import did_you_mean
 from leadhand.core.value import Json, Value
 from leadhand.core.worker import TOOLSET, Worker
@@ -115,7 +115,7 @@ def _text(file: Path) -> str:
 
 
 FOLDER = "workers"
-"""The directory of worker files in a project that declares none."""
+"""The usual directory of worker files in a project."""
 
 
 class OtherVersion(UsageError):
@@ -126,12 +126,11 @@ class OtherVersion(UsageError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Promotion:
-    """A generated worker, and the files that its promotion writes, with their content."""
+    """A generated worker, and the file that its promotion writes."""
 
     project: Project
     worker: WorkerDocument
     target: Path
-    manifest: str
 
     @property
     def path(self) -> str:
@@ -143,54 +142,45 @@ class Promotion:
         """Whether there is such a file already, which would be replaced."""
         return self.target.is_file()
 
+    @property
+    def _before(self) -> str:
+        return read_text(self.target) if self.exists else ""
+
     def diff(self) -> str:
-        """Return a unified diff of all files that would change; "" if none would."""
-        return "".join(_diff(*each) for each in self._changes())
+        """Return a unified diff of the file; "" if it would not change."""
+        before, after = self._before.splitlines(), self.worker.text.splitlines()
+        lines = difflib.unified_diff(before, after, f"a/{self.path}", f"b/{self.path}", lineterm="")
+        return "".join(f"{line}\n" for line in lines)
 
     @property
     def digest(self) -> str:
-        """What identifies the changes: their files, with the content before and after."""
-        return hashlib.sha256(json.dumps(self._changes()).encode()).hexdigest()[:32]
-
-    def _changes(self) -> tuple[tuple[str, str, str], ...]:
-        """Return the path of each file, its content as it is now, and that after the promotion."""
-        before = read_text(self.target) if self.exists else ""
-        manifest = self.project.path.name, read_text(self.project.path), self.manifest
-        return (self.path, before, self.worker.text), manifest
+        """What identifies the change: the file, with its content before and after."""
+        return hashlib.sha256(json.dumps([self.path, self._before, self.worker.text]).encode()).hexdigest()[:32]
 
     def carry_out(self, toolbox: Toolbox, shown: str) -> Project:
-        """Write the files, and return the project with the worker. Nothing is changed if it could not be used.
+        """Write the file, and return the project with the worker.
 
         ``shown`` is the digest of what a person was shown. Raises OtherVersion if that is something else;
-        ConfigurationError for a worker that cannot be used with these tools, and for files that cannot be written.
+        ConfigurationError for a worker that cannot be used with these tools, and for a file that cannot be written.
         """
         if shown != self.digest:
             what = f"what promoting {self.worker.name} changes is not what was shown ({shown})"
             raise OtherVersion(what, f"Look at it again: its digest is now {self.digest}.")
         promoted = {self.path: parse_worker(self.worker.text, self.path)}
         declared_workers(replace(self.project, workers={**self.project.workers, **promoted}), toolbox)
-        texts = {self.target: self.worker.text.encode(), self.project.path: self.manifest.encode()}
-        before = {file: file.read_bytes() if file.is_file() else None for file in texts}
         try:
-            self.target.parent.mkdir(parents=True, exist_ok=True)
-            for file, content in texts.items():
-                _write(file, content)
-            return load_project(self.project.path)
-        except (OSError, LeadhandError) as error:
-            for file, content in before.items():
-                if content is None:
-                    file.unlink(missing_ok=True)
-                elif file.read_bytes() != content:
-                    _write(file, content)
-            if isinstance(error, LeadhandError):
-                raise
+            _write(self.target, self.worker.text)
+        except OSError as error:
             raise ConfigurationError(unwritten(error), "Check that you may write the file.") from error
+        return load_project(self.project.path)
 
 
-def _write(file: Path, content: bytes) -> None:
+def _write(file: Path, content: str) -> None:
+    """Write a whole file, or leave it as it is. Raises OSError."""
     draft = file.with_name(f".{file.name}.tmp")
+    file.parent.mkdir(parents=True, exist_ok=True)
     try:
-        draft.write_bytes(content)
+        draft.write_text(content, "utf-8")
         os.replace(draft, file)
     except OSError:
         draft.unlink(missing_ok=True)
@@ -200,49 +190,31 @@ def _write(file: Path, content: bytes) -> None:
 def promotion_of(project: Project, name: str, run_id: str | None = None) -> Promotion:
     """Return the promotion of the newest generated worker with a name, or of that of a run.
 
-    Raises UsageError if no run generated one, ConfigurationError if its file is malformed.
+    Raises UsageError if no run generated one; ConfigurationError if its file is malformed, and if the manifest does not
+    name the file that it would get.
     """
     every = [each for each in generated_workers(project) if run_id in (None, each.run_id)]
     worker = next((each for each in every if each.name == name), None)
     if worker is None:
         where = f" in run {run_id}" if run_id is not None else ""
         names = list(dict.fromkeys(each.name for each in every))
-        how = (
-            f"Choose from: {', '.join(names)}.{did_you_mean(name, names)}"
-            if names
-            else "List them: leadhand workers list"
+        choose = f"Choose from: {', '.join(names)}.{did_you_mean(name, names)}"
+        raise UsageError(
+            f"there is no generated worker {name!r}{where}", choose if names else "List them: leadhand workers list"
         )
-        raise UsageError(f"there is no generated worker {name!r}{where}", how)
     if worker.problem is not None:
         what, _, how = worker.problem.partition(". ")
         raise ConfigurationError(what, how)
-    declared = next((source for source, each in project.workers.items() if each.name == name), None)
-    target = project.directory / (declared or _folder(project) / f"{name}{SUFFIX}")
-    return Promotion(project=project, worker=worker, target=target, manifest=_manifest(project, target))
-
-
-def _folder(project: Project) -> PurePosixPath:
-    """Return the directory of the worker files of a project, relative to it."""
-    folders = [PurePosixPath(named).parent for named in project.manifest.worker_files]
-    return next((each for each in folders if not any(letter in str(each) for letter in "*?[")), PurePosixPath(FOLDER))
-
-
-def _manifest(project: Project, target: Path) -> str:
-    """Return the text of the manifest that names a worker file, with everything else as it is."""
-    text, named = read_text(project.path), relative_path(target, project.directory)
-    here = PurePosixPath(named)
-    if any(PurePosixPath(each).parent == here.parent and here.match(each) for each in project.manifest.worker_files):
-        return text
-    import tomlkit  # imported late: only promotions write manifests
-
-    document = tomlkit.parse(text)
-    document.setdefault("worker_files", tomlkit.array()).append(named)
-    return tomlkit.dumps(document)
-
-
-def _diff(name: str, before: str, after: str) -> str:
-    lines = difflib.unified_diff(before.splitlines(), after.splitlines(), f"a/{name}", f"b/{name}", lineterm="")
-    return "".join(f"{line}\n" for line in lines)
+    file = PurePosixPath(f"{name}{SUFFIX}")
+    patterns = [PurePosixPath(each) for each in project.manifest.worker_files]
+    places = [source for source, each in project.workers.items() if each.name == name]
+    places += [
+        str(each.with_name(file.name)) for each in patterns if file.match(each.name) and "*" not in each.parent.name
+    ]
+    if not places:
+        how = f'Add a pattern such as "{FOLDER}/*{SUFFIX}" to worker_files, and promote it again.'
+        raise project.fault(f"no pattern in worker_files fits {file}", how, "worker_files")
+    return Promotion(project=project, worker=worker, target=project.directory / places[0])
 
 
 LARGEST_ATTACHMENT = 1_000_000
@@ -289,9 +261,7 @@ class ProjectWorkshop:
             folder.mkdir(parents=True, exist_ok=True)
             if folder.resolve() != self._project.directory.resolve() / folder.relative_to(self._project.directory):
                 raise ToolError(f"{folder} is reached through a link", type="not_confined")
-            draft = file.with_suffix(".tmp")
-            draft.write_text(text, "utf-8")
-            os.replace(draft, file)
+            _write(file, text)
         except OSError as error:
             raise ToolError(
                 unwritten(error, file),

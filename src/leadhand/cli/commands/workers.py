@@ -50,8 +50,8 @@ async def workers_promote(
 ) -> int:
     """Promote a generated worker, so that later runs know it.
 
-    Shows what changes, asks, copies the file of the worker to those that the project declares, and adds it to
-    worker_files in leadhand.toml. Everything else in leadhand.toml, also comments, stays as it is.
+    Shows what changes, asks, and copies the file of the worker to the first place that a pattern of worker_files in
+    leadhand.toml fits.
     """
     here = project.required()
     say(f"project {here.path}")

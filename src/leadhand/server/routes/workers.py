@@ -49,7 +49,7 @@ async def get_promotion(
 
 @router.post("/{name}/promote", responses=responses(401, 403, 404, 409, 413, 422, 429, 503))
 async def promote_worker(name: Name, body: PromoteBody, service: TheService, principal: Admin) -> PromotedWorker:
-    """Copy the file of a generated worker to those that the project declares, and name it in the manifest.
+    """Copy the file of a generated worker to those that the project declares.
 
     An earlier file of the same name is replaced. Runs that are started from now on know the worker. If the changes are
     not those of the digest any more, nothing is changed (409, `other_version`).
