@@ -18,7 +18,7 @@ from leadhand.core import events as ev
 from leadhand.core.run import ENDED, RunStatus
 from leadhand.core.value import iso
 from leadhand.core.work_order import Subtask, WorkOrder
-from leadhand.core.work_result import ClaimVerdict, Review, Verdict, VerdictKind
+from leadhand.core.work_result import ClaimVerdict, Review, SubtaskVerdict, VerdictKind
 from leadhand.ports.heads import head_of, status_after
 from leadhand.ports.runs import RunListing
 
@@ -150,7 +150,7 @@ def test_a_list_counts_what_a_review_drops():
         history.works(attempt)
     for key in list(history.state.unsettled):
         history.command(do.Settle(step=key))
-    dropped = Verdict(subtask="wo-001.1", verdict=VerdictKind.DROP, reason="not needed")
+    dropped = SubtaskVerdict(subtask="wo-001.1", verdict=VerdictKind.DROP, reason="not needed")
     assert history.command(do.Judge("wo-001", Review(verdicts=(dropped,), complete=False)))
 
     check_list("run_1", history.log)

@@ -37,7 +37,7 @@ from leadhand.core.work_result import (
     Judgement,
     ResultData,
     Review,
-    Verdict,
+    SubtaskVerdict,
     VerdictKind,
 )
 from leadhand.core.worker import Worker
@@ -177,7 +177,9 @@ SAMPLES: tuple[events.AnyEvent, ...] = (
     events.ResultsJudged(
         work_order_id="wo-001",
         review=Review(
-            verdicts=(Verdict(subtask="wo-001.0", verdict=VerdictKind.REPLAN, reason="stale", replacement=PROPOSED),),
+            verdicts=(
+                SubtaskVerdict(subtask="wo-001.0", verdict=VerdictKind.REPLAN, reason="stale", replacement=PROPOSED),
+            ),
             complete=False,
             missing=(PROPOSED,),
             cannot=(Unsupported(what="a", reason="b"),),
