@@ -1572,14 +1572,6 @@ export interface components {
         readonly [key: string]: string | null;
       };
     };
-    readonly leadhand__core__work_result__Verdict: {
-      readonly reason: string;
-      readonly replacement: components["schemas"]["Subtask"] | null;
-      readonly subtask: string;
-      readonly verdict: components["schemas"]["VerdictKind"];
-    };
-    /** @enum {string} */
-    readonly leadhand__flows__report__shapes__Verdict: "APPROVED" | "NEEDS_REVISION";
     readonly Limits: {
       readonly approval_timeout_s: number | null;
       readonly attempt_timeout_s: number;
@@ -1860,11 +1852,11 @@ export interface components {
       readonly key: string;
       readonly number: number;
       readonly text: string;
-      readonly verdict: components["schemas"]["leadhand__flows__report__shapes__Verdict"] | null;
+      readonly verdict: components["schemas"]["Verdict"] | null;
     };
     readonly ReportFeedback: {
       readonly findings: readonly components["schemas"]["ReportFinding"][];
-      readonly verdict: components["schemas"]["leadhand__flows__report__shapes__Verdict"] | null;
+      readonly verdict: components["schemas"]["Verdict"] | null;
     };
     readonly ReportFinding: {
       readonly by: string;
@@ -1939,7 +1931,7 @@ export interface components {
       readonly cannot: readonly components["schemas"]["Unsupported"][];
       readonly complete: boolean;
       readonly missing: readonly components["schemas"]["Subtask"][];
-      readonly verdicts: readonly components["schemas"]["leadhand__core__work_result__Verdict"][];
+      readonly verdicts: readonly components["schemas"]["SubtaskVerdict"][];
     };
     readonly ReviewPart: {
       readonly complete: boolean;
@@ -2516,6 +2508,12 @@ export interface components {
       readonly name: string;
       readonly status: components["schemas"]["StepStatus"];
     };
+    readonly SubtaskVerdict: {
+      readonly reason: string;
+      readonly replacement: components["schemas"]["Subtask"] | null;
+      readonly subtask: string;
+      readonly verdict: components["schemas"]["VerdictKind"];
+    };
     readonly SupplyBody: {
       readonly raw?: unknown;
       readonly subtask: string;
@@ -2720,6 +2718,8 @@ export interface components {
       readonly role: "user";
       readonly text: string;
     };
+    /** @enum {string} */
+    readonly Verdict: "APPROVED" | "NEEDS_REVISION";
     /** @enum {string} */
     readonly VerdictKind: "accept" | "retry" | "replan" | "drop";
     readonly VerdictPart: {
@@ -2947,10 +2947,6 @@ export type KeyCeilings = components["schemas"]["KeyCeilings"];
 export type KeyDocument = components["schemas"]["KeyDocument"];
 export type KeysList = components["schemas"]["KeysList"];
 export type Labels = components["schemas"]["Labels"];
-export type LeadhandCoreWorkResultVerdict =
-  components["schemas"]["leadhand__core__work_result__Verdict"];
-export type LeadhandFlowsReportShapesVerdict =
-  components["schemas"]["leadhand__flows__report__shapes__Verdict"];
 export type Limits = components["schemas"]["Limits"];
 export type LimitsBody = components["schemas"]["LimitsBody"];
 export type ModelCallBegan = components["schemas"]["ModelCallBegan"];
@@ -3036,6 +3032,7 @@ export type StepStatus = components["schemas"]["StepStatus"];
 export type Submission = components["schemas"]["Submission"];
 export type Subtask = components["schemas"]["Subtask"];
 export type SubtaskProgress = components["schemas"]["SubtaskProgress"];
+export type SubtaskVerdict = components["schemas"]["SubtaskVerdict"];
 export type SupplyBody = components["schemas"]["SupplyBody"];
 export type SystemDocument = components["schemas"]["SystemDocument"];
 export type SystemMessage = components["schemas"]["SystemMessage"];
@@ -3056,6 +3053,7 @@ export type TrialData = components["schemas"]["TrialData"];
 export type Unsupported = components["schemas"]["Unsupported"];
 export type Usage = components["schemas"]["Usage"];
 export type UserMessage = components["schemas"]["UserMessage"];
+export type Verdict = components["schemas"]["Verdict"];
 export type VerdictKind = components["schemas"]["VerdictKind"];
 export type VerdictPart = components["schemas"]["VerdictPart"];
 export type ViewDocument = components["schemas"]["ViewDocument"];

@@ -354,6 +354,7 @@ def test_the_log_goes_to_stderr_and_the_address_alone_to_stdout(leadhand: Any, s
     lines = [json.loads(line) for line in server.log.read_text().splitlines()]  # from the first one on
     assert (lines[0]["event"], lines[0]["api"]) == ("serving", f"{server.url}/openapi.json")
     assert [line["path"] for line in lines if "path" in line] == ["/api/runs"]
+    assert (lines[-1]["event"], lines[-1]["runs_to_resume"]) == ("stopped", 0)
     assert "confidential" not in server.log.read_text()
     assert not Path(leadhand.home, "core").exists()
     assert os.path.exists(leadhand.home)

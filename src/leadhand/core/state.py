@@ -23,7 +23,7 @@ from .run import SETTLED, AttemptStatus, RunDefinition, RunStatus, StepStatus
 from .tool import CallState, Effect, Todo, ToolSpec
 from .value import FrozenDict, Json
 from .work_order import OpenCall, Step, Subtask, WorkOrder
-from .work_result import ResultData, Review, Verdict
+from .work_result import ResultData, Review, SubtaskVerdict
 
 
 class OrderState(NamedTuple):
@@ -136,7 +136,7 @@ class StepState(NamedTuple):
     data: ResultData | None = None
     value: Json = None
     failure: Failure | None = None
-    verdict: Verdict | None = None
+    verdict: SubtaskVerdict | None = None
     superseded_by: str | None = None
     acted: bool = False
     made: tuple[CallState, ...] = ()

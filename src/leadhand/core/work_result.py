@@ -52,7 +52,7 @@ class VerdictKind(StrEnum):
     DROP = "drop"
 
 
-class Verdict(Value):
+class SubtaskVerdict(Value):
     """The verdict on one subtask. ``replacement`` is what to do instead, for ``replan``."""
 
     subtask: str = Field(description="its key, e.g. wo-001.0")
@@ -68,7 +68,7 @@ class Review(Value):
     if every subtask is accepted and nothing is missing.
     """
 
-    verdicts: tuple[Verdict, ...] = ()
+    verdicts: tuple[SubtaskVerdict, ...] = ()
     complete: bool = False
     missing: tuple[Subtask, ...] = ()
     cannot: tuple[Unsupported, ...] = ()

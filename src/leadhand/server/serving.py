@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import errno
+import logging
 import signal
 import socket
 from collections.abc import Generator
@@ -14,8 +15,10 @@ from typing import Any
 import uvicorn
 from fastapi import FastAPI
 
+from leadhand.app.telemetry.run_lines import FIELDS
 from leadhand.core.errors import ConfigurationError
 
+LOGGER = logging.getLogger("leadhand.server")
 MOST_CONNECTIONS = 10_000
 """Open connections. Above them, or above what the system allows, requests are refused."""
 KEEP_ALIVE_S = 75
@@ -78,7 +81,9 @@ class Server(uvicorn.Server):
         self._app = app
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        self._app.state.service.hang_up()
+        service = self._app.state.service
+        service.hang_up()
+        driven = len(service.driver.driving)
         hanging_up = asyncio.get_running_loop().call_later(HANGS_UP_AFTER_S, self._hang_up)
         try:
             await super().shutdown(sockets)
@@ -86,6 +91,7 @@ class Server(uvicorn.Server):
             hanging_up.cancel()
         if self.force_exit:  # uvicorn then skips the shutdown of the app too
             await self.lifespan.shutdown()
+        LOGGER.info("stopped", extra={FIELDS: {"runs_to_resume": driven}})
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         """Shut down on the first signal, and exit immediately on the second."""

@@ -19,7 +19,7 @@ from leadhand.core.state import AttemptState, RunState, StepState
 from leadhand.core.tool import ApprovalPolicy, Effect, ToolSpec
 from leadhand.core.words.failures import indeterminate, out_of_time, to_raise
 from leadhand.core.work_order import WORKER, OpenCall, Step, Subtask, WorkOrder, references
-from leadhand.core.work_result import ResultData, Review, Verdict, VerdictKind
+from leadhand.core.work_result import ResultData, Review, SubtaskVerdict, VerdictKind
 from leadhand.core.worker import WILDCARDS, Worker, with_more
 
 FIRST_DELAY_S = 0.5
@@ -316,7 +316,7 @@ class Judge(NamedTuple):
         return [ev.ResultsJudged(work_order_id=self.work_order_id, review=review)]
 
 
-def _recorded(state: RunState, verdict: Verdict) -> Verdict:
+def _recorded(state: RunState, verdict: SubtaskVerdict) -> SubtaskVerdict:
     """The verdict to record: a person's decision takes precedence, and only a completed result can be accepted."""
     step = state.steps[verdict.subtask]
     if step.by and step.verdict is not None:

@@ -18,7 +18,7 @@ from leadhand.core.tool import CallState
 from leadhand.core.value import FrozenDict
 from leadhand.core.words.failures import skipped
 from leadhand.core.work_order import Step, references
-from leadhand.core.work_result import Verdict, VerdictKind
+from leadhand.core.work_result import SubtaskVerdict, VerdictKind
 
 from . import steps
 from .steps import current, ended, note_due, put
@@ -315,9 +315,9 @@ def settled(state: RunState, entry: ev.Entry, event: ev.StepSettled) -> None:
     request = next(iter(state.pending_requests), None)
     if request is not None and request.what in ("skip", "supply") and request.steps == (key,):
         state.pending_requests = state.pending_requests[1:]
-    verdict = Verdict(subtask=key, verdict=VerdictKind.ACCEPT, reason=f"supplied by {event.by}")
+    verdict = SubtaskVerdict(subtask=key, verdict=VerdictKind.ACCEPT, reason=f"supplied by {event.by}")
     if event.failure is not None:
-        verdict = Verdict(subtask=key, verdict=VerdictKind.DROP, reason=event.failure.message)
+        verdict = SubtaskVerdict(subtask=key, verdict=VerdictKind.DROP, reason=event.failure.message)
     for child in (state.steps[name] for name in descendants(state, key)):
         if not child.closed:
             dropped = {"status": StepStatus.DROPPED, "failure": skipped(event.by, "")}

@@ -12,7 +12,7 @@ from leadhand.core.errors import Failure, FailureClass
 from leadhand.core.state import RunState, StepState
 from leadhand.core.value import Json, object_of
 from leadhand.core.words.failures import ASK_AGAIN
-from leadhand.core.work_result import Review, Verdict, VerdictKind
+from leadhand.core.work_result import Review, SubtaskVerdict, VerdictKind
 from leadhand.flows.facts import (
     TOKENS_PER_SUBTASK,
     context_budget,
@@ -45,7 +45,7 @@ NO_VERDICT = Failure.of("the review gave no usable verdict", "no_verdict", Failu
 async def review(run: FlowContext, work: Work) -> Review:
     """Have the latest order reviewed, and return the reviews of all its shards as one."""
     judged = await run.gather(_judged(run, work, each) for each in _shards(run, work))
-    whole, verdicts = Review(), dict[str, Verdict]()
+    whole, verdicts = Review(), dict[str, SubtaskVerdict]()
     for shard, said in chain(*judged):
         if said.failure is not None:
             work.failures |= dict.fromkeys([each.key for each in shard.results], _for_people(said.failure))
@@ -55,12 +55,12 @@ async def review(run: FlowContext, work: Work) -> Review:
         left_out = _left_out(shard.results, found)
         work.failures |= dict.fromkeys(left_out, NO_VERDICT)
         fine = [each.key for each in shard.results if each.key not in left_out]
-        verdicts |= {key: Verdict(subtask=key, verdict=VerdictKind.ACCEPT) for key in fine}
+        verdicts |= {key: SubtaskVerdict(subtask=key, verdict=VerdictKind.ACCEPT) for key in fine}
         verdicts |= {each.subtask: each for each in found.verdicts}
     for each in work.latest:
         if each.by:
             kind = VerdictKind.ACCEPT if each.ok else VerdictKind.DROP
-            verdicts[each.key] = Verdict(subtask=each.key, verdict=kind)
+            verdicts[each.key] = SubtaskVerdict(subtask=each.key, verdict=kind)
     accepted = [each for each in verdicts.values() if each.verdict is VerdictKind.ACCEPT]
     complete = whole.complete or bool(work.cannot or whole.cannot)  # nothing can be done about these
     sound = complete and not whole.missing and len(accepted) == len(work.latest)

@@ -14,7 +14,7 @@ from leadhand.core.run import Gap
 from leadhand.core.tool import Effect
 from leadhand.core.words.failures import ASK_AGAIN, more_steps
 from leadhand.core.work_order import Subtask, Unsupported, references
-from leadhand.core.work_result import Review, Verdict, VerdictKind
+from leadhand.core.work_result import Review, SubtaskVerdict, VerdictKind
 from leadhand.flows.seam.context import FlowContext
 from leadhand.flows.seam.orders import order_problems
 from leadhand.flows.seam.results import Result
@@ -38,7 +38,7 @@ class Work:
         """The results of all subtasks, by key, in the order in which they were planned."""
         self.latest: Sequence[Result] = ()
         """Those of the latest order."""
-        self.verdicts: dict[str, Verdict] = {}
+        self.verdicts: dict[str, SubtaskVerdict] = {}
         self.failures: dict[str, Failure] = {}
         """Why results have no verdict, where their reviews have failed."""
         self.cannot: tuple[Unsupported, ...] = ()

@@ -39,6 +39,11 @@ from leadhand.stores.changes import Place
 
 router = APIRouter(route_class=Route, prefix="/api", tags=["events"])
 FARTHEST = 2**62
+ITEM = {
+    "type": "object",
+    "properties": {**{name: {"type": "string"} for name in ("data", "event", "id")}, "retry": {"type": "integer"}},
+}
+"""A message of a stream, as OpenAPI 3.2 describes it."""
 _FeedT = TypeVar("_FeedT", bound=Feed)
 Seq = Annotated[int, Path(ge=1, le=FARTHEST, description="The event's number.", examples=[1])]
 
@@ -64,7 +69,7 @@ def streamed(description: str, example: str, *, of_run: bool = True) -> dict[str
     answers: dict[int | str, dict[str, Any]] = {
         200: {
             "description": description,
-            "content": {EventSourceResponse.media_type: {"schema": {"type": "string"}, "example": example}},
+            "content": {EventSourceResponse.media_type: {"itemSchema": ITEM, "example": example}},
         },
         **responses(401, 403, 422, 429, 503),
     }

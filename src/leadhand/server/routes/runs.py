@@ -66,7 +66,14 @@ class Labels(Body):
     )
 
 
-@router.post("", status_code=202, responses=responses(401, 403, 413, 422, 429, 503))
+@router.post(
+    "",
+    status_code=202,
+    responses={
+        200: {"model": RunDocument, "description": "With `wait`: the run has ended."},
+        **responses(401, 403, 413, 422, 429, 503),
+    },
+)
 async def start_run(
     submission: Submission,
     service: TheService,
@@ -91,7 +98,10 @@ async def start_run(
     if again:
         response.headers["idempotency-replayed"] = "true"
     await _wait(service, access, principal, state.run_id, wait)
-    return await service.document(state.run_id, include)
+    document = await service.document(state.run_id, include)
+    if wait and document.status in ENDED:
+        response.status_code = HTTPStatus.OK
+    return document
 
 
 @router.get("", responses=responses(401, 403, 422, 429, 503))
