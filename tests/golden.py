@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 VOLATILE = {
-    r"\brun_0[0-9a-z]{5,25}\b": "RUN_ID",
+    r"\brun_[2-7a-z]{26}\b": "RUN_ID",
     r'(?<="trace_id": ")[0-9a-f]{32}': "TRACE_ID",
     r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d| UTC)?": "TIME",
     r"\b\d+(\.\d+)?\s?(ms|s|min)\b": "DURATION",

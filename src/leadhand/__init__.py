@@ -6,11 +6,15 @@ Public names are imported on first use, so that ``import leadhand`` is fast.
 from __future__ import annotations
 
 import importlib
-from typing import TYPE_CHECKING, Any
+
+TYPE_CHECKING = False
+"""For type checkers True, as in typing, whose import takes longer than that of everything else here."""
 
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from typing import Any
+
     from leadhand.api import Leadhand
     from leadhand.app.steering.approvals import OpenApproval
     from leadhand.core.approval import Approval

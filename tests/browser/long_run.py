@@ -32,7 +32,7 @@ from leadhand.core.work_result import ResultData
 from leadhand.flows.work_order.roles import RoleName
 from leadhand.stores.opening import open_store
 
-RUN = "run_01thousand"
+RUN = "run_thousand"
 REQUEST = "Measure the noise at a thousand crossings of the city"
 WORKERS = 1_000
 EVENTS = 10_000

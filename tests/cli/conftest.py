@@ -11,6 +11,7 @@ import os
 import re
 import shlex
 import shutil
+import string
 import subprocess
 import sys
 import time
@@ -26,6 +27,7 @@ from cli.power import Power
 from cli.terminals import Terminal, spawn
 from processes import Process
 
+from leadhand.app.runtime import runtime
 from leadhand.cli import background, dispatch
 from leadhand.cli.app import main
 from leadhand.cli.terminal import streams
@@ -258,6 +260,13 @@ def leadhand(
     background.STARTED.clear()
     if list(line.home.glob("runs/*/log.txt")):  # what went to the background ends now, too
         line.wait(lambda: not [run for run in line("runs", "list", "--json").json if run["owner"]], "the background")
+
+
+@pytest.fixture
+def similar_ids(monkeypatch: pytest.MonkeyPatch) -> None:
+    """New runs have ids that begin with abcd, abce and so on."""
+    letters = iter(string.ascii_lowercase[3:])
+    monkeypatch.setattr(runtime, "new_run_id", lambda: f"run_abc{next(letters)}{'x' * 22}")
 
 
 @pytest.fixture

@@ -78,10 +78,10 @@ def test_the_newest_question_comes_first_and_a_beginning_of_its_id_will_do(leadh
     assert left.code == 0, "one question is left"
 
 
-def test_what_may_be_several_questions_is_answered_with_their_ids(leadhand: Any) -> None:
+def test_what_may_be_several_questions_is_answered_with_their_ids(leadhand: Any, similar_ids: None) -> None:
     first, second = waiting(leadhand), waiting(leadhand)
 
-    leadhand("approvals", "approve", f"{first['run_id'][:6]}:wo-001.0").refused(
+    leadhand("approvals", "approve", f"{first['run_id'][:7]}:wo-001.0").refused(
         first["approval_id"], second["approval_id"]
     )
     assert leadhand("approvals", "approve", f"{first['run_id']}:wo-001.0/t0/c0").code == 0

@@ -45,4 +45,4 @@ def test_no_word_is_cut_at_the_edge_of_a_terminal(leadhand: Any, terminal: Any, 
     run_id = leadhand.listing()["run_id"]
     for source in leadhand("runs", "show", run_id, "--json").json["sources"]:
         assert f"{source['title']} {source['url']}" in " ".join(end)
-    assert end[-1].endswith(f"leadhand runs show {run_id[4:16]}")
+    assert end[-1].endswith(f"leadhand runs show {run_id[4:12]}")

@@ -145,7 +145,7 @@ def test_every_command_is_pinned() -> None:
 
 @pytest.mark.parametrize("command", FLAGS)
 def test_every_flag_is_pinned_and_explained(leadhand: Any, monkeypatch: pytest.MonkeyPatch, command: str) -> None:
-    result = leadhand(*command.split(), "--help")
+    result = leadhand(*command.split(), "--help-all")
 
     assert result.code == 0
     told: dict[str, str] = dict(re.findall(r"^  (--[a-z-]+)(.*(?:\n    .*)*)", result.out, re.MULTILINE))
@@ -156,6 +156,7 @@ def test_every_flag_is_pinned_and_explained(leadhand: Any, monkeypatch: pytest.M
     ]
     assert max(map(len, narrow)) <= 80
     assert not re.search(r"[│╭╰\x1b]", result.out)
+    assert len(narrow) <= 40
 
 
 def help_at(columns: int, leadhand: Any, monkeypatch: pytest.MonkeyPatch, command: str) -> list[str]:

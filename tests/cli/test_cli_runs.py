@@ -71,12 +71,15 @@ def test_runs_are_named_and_listed_by_tag(leadhand: Any) -> None:
     assert (second["name"], second["tags"]) == ("", {"team": "data", "env": "c"})
 
 
-def test_a_run_is_found_by_the_beginning_of_its_id(leadhand: Any) -> None:
+def test_a_run_is_found_by_the_beginning_of_its_id_or_its_age(leadhand: Any, similar_ids: None) -> None:
     first, second = (leadhand("run", "--offline", "--json", "Weather in Paris?").json["run_id"] for _ in range(2))
 
-    for given in (first, first.removeprefix("run_"), first[:-1], first.upper()):
+    for given in (first, first.removeprefix("run_"), "abcd", first.upper(), "last~1"):
         assert leadhand("runs", "show", given, "--json").json["run_id"] == first
-    leadhand("runs", "show", first[:8]).refused(f"{second}, {first}")
+    for given in ([], ["last"], [second]):
+        assert leadhand("runs", "show", *given, "--json").json["run_id"] == second
+    leadhand("runs", "show", "abc").refused(f"{second} (Weather in Paris?), {first} (Weather in Paris?)")
+    leadhand("runs", "show", "last~2").refused("'last~2'", code="no_such_run")
 
 
 def test_show_is_a_page_of_what_became_of_the_run(leadhand: Any) -> None:

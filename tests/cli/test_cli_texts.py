@@ -77,7 +77,7 @@ def say(leadhand: CommandLine, monkeypatch: pytest.MonkeyPatch) -> Transcript:
 
 
 def test_errors_have_these_texts(
-    leadhand: CommandLine, power: Power, say: Transcript, monkeypatch: pytest.MonkeyPatch
+    leadhand: CommandLine, power: Power, say: Transcript, monkeypatch: pytest.MonkeyPatch, similar_ids: None
 ) -> None:
     for _, line, *_ in BAD:
         say(*shlex.split(line))
@@ -114,7 +114,7 @@ def test_errors_have_these_texts(
         "approvals approve ID --args '{}'",
     ):
         say(*shlex.split(line.replace("RUN", waiting).replace("ID", asked)))
-    say("runs", "show", waiting[:5])
+    say("runs", "show", "abc")
     say("runs", "resume", partial)
     assert leadhand("runs", "cancel", waiting).code == 0
     for command in ("resume", "pause", "retry"):

@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import gc
 import os
+import signal
 import sys
 import traceback
 from collections.abc import Callable, Sequence
@@ -85,15 +86,16 @@ def dispatch(arguments: Sequence[str]) -> int:
         if call is None:
             return Exit.ANSWERED
         store = call.flags.get("store", store)
-        if not gc.isenabled():
-            gc.freeze()
-            gc.enable()
         with (
             reserve_stdout(),
             show_warnings(debug=debug),
             contextlib.closing(call.start()) as command,
             asyncio.Runner(loop_factory=_fast_loop()) as runner,
         ):
+            if not gc.isenabled():  # a command of its own process begins
+                gc.freeze()
+                gc.enable()
+                signal.signal(signal.SIGINT, signal.default_int_handler)  # for asyncio, which cancels the command
             return runner.run(command) or Exit.ANSWERED
     except (OutputClosed, BrokenPipeError):
         abandon_stdout()

@@ -35,16 +35,16 @@ class Flag(NamedTuple):
 
 NO_PROJECT = "none"
 """The value of --project for no project."""
-ANY_LIMIT = Flag("Set one of these limits by its name: --limit max_workers=10. Repeatable.", "NAME=VALUE")
-RUN = Flag("The run's id, or the beginning of it.", "RUN")
-RunId = Annotated[str, RUN]
+ANY_LIMIT = Flag("Set a limit by its name, such as max_workers=10. Repeatable.", "NAME=VALUE")
+RUN = Flag("The run: the beginning of its id (default: last). The one before the last is last~1.", "RUN")
+RunId = Annotated[str | None, RUN]
 Tools = Annotated[tuple[str, ...], Flag("Add the tools of this Python file or module. Repeatable.", "FILE")]
 Documents = Annotated[str | None, Flag("Let web_search and web_fetch read this directory, too.", "DIR")]
 OnlyDocuments = Annotated[
     bool, Flag("Search these documents only: web_search sends no query anywhere, and web_fetch is left out.")
 ]
 ProjectFile = Annotated[
-    str | None, Flag("Use the project of this leadhand.toml, or none; by default the nearest one upwards.", "FILE")
+    str | None, Flag("Use the project of this leadhand.toml, or none. The default is the nearest one upwards.", "FILE")
 ]
 Options = Annotated[
     tuple[str, ...], Flag("Set an option of the flow. The value is JSON, or else text. Repeatable.", "NAME=VALUE")
@@ -59,10 +59,10 @@ class StoreFlags:
     TITLE: ClassVar[str] = "Storage"
 
     home: Annotated[
-        str | None, Flag("Keep the database and the files of runs in this directory. Overrides LEADHAND_HOME.", "DIR")
+        str | None, Flag("Keep the database and the files of runs here. Overrides LEADHAND_HOME.", "DIR")
     ] = None
     database: Annotated[
-        str | None, Flag("Use this database: a path or postgresql://… Overrides LEADHAND_DATABASE_URL.", "URL")
+        str | None, Flag("Use this database, a path or a postgresql:// URL. Overrides LEADHAND_DATABASE_URL.", "URL")
     ] = None
     flows: tuple[str, ...] = ()
     agent: tuple[str, ...] = ()
@@ -94,11 +94,14 @@ class DriverFlags(StoreFlags):
     ] = ()
     agent: Annotated[
         tuple[str, ...],
-        Flag("Add the stages for reports of this file or module; FILE:CLASS adds one. Repeatable.", "FILE"),
+        Flag("Add the report stages of this file or module. FILE:CLASS adds one. Repeatable.", "FILE"),
     ] = ()
     hooks: Annotated[
         tuple[str, ...],
-        Flag("Check calls and answers with the hooks of this file or module; FILE:NAME adds one. Repeatable.", "FILE"),
+        Flag(
+            "Add the hooks of this file or module. They check calls and answers. FILE:NAME adds one. Repeatable.",
+            "FILE",
+        ),
     ] = ()
     project: ProjectFile = None
 
@@ -126,7 +129,7 @@ class Output:
 
     TITLE: ClassVar[str] = "Output"
 
-    json: Annotated[bool, Flag("Print the run document, one JSON object, instead of the answer.")] = False
+    json: Annotated[bool, Flag("Print the run document instead of the answer. It is one JSON object.")] = False
     stream_json: Annotated[
         bool, Flag("Print every event as one line of JSON when it happens, then the run document.")
     ] = False
@@ -146,12 +149,12 @@ class ModelFlags:
     worker_model: Annotated[str | None, Flag("Use this model to run subtasks.", "NAME")] = None
     review_model: Annotated[str | None, Flag("Use this model to review results.", "NAME")] = None
     offline: Annotated[
-        bool, Flag("Use the built-in rule-based model and sample data: no key and no network needed.")
+        bool, Flag("Use the built-in rule-based model and sample data. No key and no network are needed.")
     ] = False
 
     check: Annotated[
         str | None,
-        Flag("Check the answer with a model and exact checks (judge), with these alone, or not at all.", "WHO", CHECKS),
+        Flag("Check the answer: judge (default), exact or off. The judge is a model.", "HOW", CHECKS),
     ] = None
     strict: Annotated[bool, Flag("Let doubts about the answer make it partial.")] = False
     worker_calls: Annotated[
@@ -181,7 +184,7 @@ class FlowFlags:
     solo: Annotated[bool, Flag("Let one worker with all tools carry out the request.")] = False
     inputs: Annotated[
         str | None,
-        Flag("Let the worker carry out each line of this file, JSON, and print one result a line.", "FILE"),
+        Flag("Let the worker carry out each line of this file. A line is JSON, and so is each result.", "FILE"),
     ] = None
     option: Options = ()
 

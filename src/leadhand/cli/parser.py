@@ -10,6 +10,7 @@ from __future__ import annotations
 import importlib
 import inspect
 import os
+import textwrap
 from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from functools import cached_property
@@ -21,7 +22,7 @@ from click.shell_completion import shell_complete
 
 from leadhand import __version__
 from leadhand.app.arguments import RANGES
-from leadhand.cli.catalogue import COMMANDS, GROUPS
+from leadhand.cli.catalogue import COMMANDS, GROUPS, USUAL
 from leadhand.cli.options import ANY_LIMIT, LIMIT_TYPES, NO_PROJECT, Flag
 from leadhand.core.errors import UsageError
 
@@ -34,6 +35,10 @@ DESCRIPTION = (
 COMPLETING = "_LEADHAND_COMPLETE"
 """The variable with which the completion scripts ask what completes a line."""
 SETTINGS: dict[str, Any] = {"max_content_width": 100, "help_option_names": ["--help", "-h"]}
+VERBATIM = "\b\n"
+"""Before a paragraph of a help page that is not wrapped."""
+LONGEST_HELP = 40
+"""Lines of a help page, from which on it shows the flags that most people use."""
 TAKE_TEXT = frozenset({"run", "report", "research", "answer"})
 """Commands with an argument that people write in words."""
 DEBUG = Flag("Show the traceback of an error, also of errors in tools.")
@@ -103,8 +108,8 @@ class Leaf(click.Command):
         self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
     ) -> click.Context:
         """Import the command and parse its arguments."""
-        self.help = (inspect.getdoc(self.function) or "").replace("\n\nExamples:", "\n\n\b\nExamples:")
-        self.params = [*_parameters(self.function), _option("debug", bool, DEBUG, False)]
+        self.help = (inspect.getdoc(self.function) or "").replace("\n\nExamples:", f"\n\n{VERBATIM}Examples:")
+        self.params = [*_parameters(self.function), _option("debug", bool, DEBUG, False), _HELP_ALL]
         return super().make_context(info_name, args, parent, **extra)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
@@ -114,6 +119,30 @@ class Leaf(click.Command):
         except click.UsageError as error:
             error.ctx = error.ctx or ctx
             raise
+
+    def get_help(self, ctx: click.Context) -> str:
+        """Return the help: of a command with many flags only what most people need, unless --help-all asks for all."""
+        full = super().get_help(ctx)
+        if _HELP_ALL.name in ctx.meta or full.count("\n") < LONGEST_HELP:
+            return full
+        formatter = ctx.make_formatter()
+        self.format_usage(ctx, formatter)
+        paragraphs = (self.help or "").split("\n\n")
+        shown = [paragraphs[0], *(each for each in paragraphs if each.startswith(VERBATIM))]
+        formatter.write("".join(f"\n{textwrap.indent(each.removeprefix(VERBATIM), '  ')}\n" for each in shown))
+        rows = [(each.label, each.text) for each in self.params if isinstance(each, Argument)]
+        usual = (each for each in self.params if isinstance(each, Option) and each.name in USUAL)
+        rows += [row for each in usual if (row := each.get_help_record(ctx)) is not None]
+        rows.append(("--help-all", "Show all flags, and more about each."))
+        room = formatter.width - max(len(name) for name, _ in rows) - 4
+        with formatter.section("Arguments and flags" if rows[0][0][0] != "-" else "Flags"):
+            formatter.write_dl(
+                [
+                    (name, textwrap.shorten(text.split(". ")[0].rstrip("."), room, placeholder="…"))
+                    for name, text in rows
+                ]
+            )
+        return formatter.getvalue().rstrip("\n")
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write arguments and flags, each group of flags with its title."""
@@ -161,6 +190,19 @@ class Option(click.Option):
     def get_help_extra(self, ctx: click.Context) -> Any:
         """Return nothing: the help says what there is to say."""
         return {}
+
+
+def _show_all(ctx: click.Context, option: click.Parameter, asked: bool) -> None:
+    """Show the whole help of a command if it is asked for."""
+    if asked and not ctx.resilient_parsing:
+        ctx.meta[str(option.name)] = True
+        click.echo(ctx.get_help())
+        ctx.exit()
+
+
+_HELP_ALL = click.Option(
+    ["--help-all"], is_flag=True, is_eager=True, expose_value=False, hidden=True, callback=_show_all
+)
 
 
 class Argument(click.Argument):
@@ -216,7 +258,7 @@ def _argument(parameter: inspect.Parameter, kind: type, about: Flag) -> Argument
     repeats = parameter.kind is parameter.VAR_POSITIONAL
     required = parameter.default is parameter.empty and not repeats
     label = about.value or parameter.name.upper()
-    shown = label if required else f"[{label}{' …' if repeats else ''}]"
+    shown = label if required or " " in label else f"[{label}{' …' if repeats else ''}]"
     more: dict[str, Any] = {"metavar": shown, "nargs": -1 if repeats else 1, **_values(parameter.name, kind, about)}
     argument = Argument([parameter.name], required=required, **more)
     argument.label, argument.text = label, about.text

@@ -58,6 +58,25 @@ def known_profile(model: str) -> ModelProfile | None:
     )
 
 
+def near_model(written: str, providers: Iterable[str]) -> str:
+    """Return the model that a name without one of these ``providers`` may mean: one of that name, or one of a provider
+    with a similar name. "" if none is near.
+    """
+    from difflib import get_close_matches
+
+    from genai_prices.data_snapshot import get_snapshot
+
+    provider, colon, name = written.partition(":")
+    if colon:
+        return next((f"{near}:{name}" for near in get_close_matches(provider, list(providers), 1)), "")
+    known: dict[str, str] = {}
+    snapshot = {each.id: each.models for each in get_snapshot().providers}
+    for ours in providers:
+        for model in snapshot.get(_PROVIDER_IDS.get(ours, ours), ()):
+            known.setdefault(model.id, f"{ours}:{model.id}")
+    return next((known[near] for near in get_close_matches(written, known, 1)), "")
+
+
 def _highest(prices: Iterable[Any]) -> int | None:
     """Nano-dollars a token, rounded up, of the highest price or tier."""
     amounts: list[Any] = []

@@ -12,7 +12,7 @@ from leadhand.ports.models import ModelProfile, ModelReply, ModelRequest
 from .failures import UNSENT, failed
 from .offline import OfflineModels
 from .openai.adapter import OpenAICompatible
-from .prices import known_cost, known_profile, price_of_a_token
+from .prices import known_cost, known_profile, near_model, price_of_a_token
 from .providers import ANY_SERVER, KNOWN, LOCAL, Provider, ollama_url, provider_of
 from .pydantic_ai.client import PydanticAI
 from .pydantic_ai.connection import Connection, require
@@ -89,11 +89,12 @@ class ModelRouter:
             return self._make(OFFLINE, OfflineModels)
         known = provider_of(model)
         if known is None:
+            near = near_model(model, KNOWN)
             names = ", ".join([OFFLINE, *(f"{each}:" for each in KNOWN)])
             raise ConfigurationError(
                 f"unknown model {model!r}" if model.strip() else "the model name is empty",
                 f"use provider:model; the providers are {names} (any other server, such as Azure OpenAI, at "
-                "LEADHAND_BASE_URL)",
+                f"LEADHAND_BASE_URL){f'; did you mean {near}?' if near else ''}",
             )
         if not name.strip():
             example = f"{known.name}:{known.default_model or 'llama3.1'}"

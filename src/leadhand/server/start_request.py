@@ -21,7 +21,6 @@ from pydantic import (
 )
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, PydanticCustomError
-from ulid import ULID
 
 from leadhand.app.arguments import (
     FIELDS,
@@ -34,7 +33,7 @@ from leadhand.app.arguments import (
     number,
 )
 from leadhand.app.project.flows import led
-from leadhand.app.runtime.clock import IdempotentId
+from leadhand.app.runtime.clock import IdempotentId, run_id_of
 from leadhand.app.runtime.runtime import Runtime
 from leadhand.app.settings import Settings
 from leadhand.app.steering.access import Scope, allows
@@ -355,6 +354,6 @@ def once(submission: Submission, key: str, who: str) -> IdempotentId:
     limits = submission.limits.model_dump(mode="json", exclude_unset=True)  # null differs from a missing field
     body = json.dumps(submission.model_dump(mode="json") | {"limits": limits}, sort_keys=True, separators=(",", ":"))
     return IdempotentId(
-        run_id=f"run_{str(ULID.from_bytes(digest[:16])).lower()}",
+        run_id=run_id_of(digest[:16]),
         submission=hashlib.sha256(body.encode()).hexdigest(),
     )

@@ -11,8 +11,8 @@ from leadhand.core.text import label as label_of
 from leadhand.core.value import Json
 
 LABEL_WIDTH = 60
-SHORT_ID = 12
-"""Characters of a run's id that people are shown: 10 are its time in milliseconds."""
+SHORT_ID = 8
+"""Characters of a run's id that people are shown."""
 _RUN_ID = re.compile(r"run_[0-9a-z]{26}")
 GLYPHS = {"pending": "·", "running": "◐", "waiting": "‖", "completed": "✓", "failed": "✗", "dropped": "–"}
 """A sign for each status of a subtask."""

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import gc
+import os
 import threading
 import time
 from collections.abc import Callable, Generator
@@ -91,7 +93,10 @@ class IdempotentId(NamedTuple):
 
 
 def new_run_id() -> str:
-    """Return a run id: ``run_`` and a ULID in lower case, so that ids sort by time."""
-    from ulid import ULID
+    """Return a run id: ``run_`` and 26 random digits and letters, of which the first four usually name the run."""
+    return run_id_of(os.urandom(16))
 
-    return f"run_{str(ULID()).lower()}"
+
+def run_id_of(random: bytes) -> str:
+    """Return the run id that these 16 bytes make."""
+    return f"run_{base64.b32encode(random).decode().rstrip('=').lower()}"

@@ -11,18 +11,19 @@ from leadhand.app.steering import questions
 from leadhand.cli.commands.approvals import say_where
 from leadhand.cli.commands.runs_control import Driver
 from leadhand.cli.dispatch import Exit
-from leadhand.cli.options import DriverFlags, Flag, RunId, StoreFlags, open_reader
+from leadhand.cli.options import DriverFlags, Flag, StoreFlags, open_reader
 from leadhand.cli.run_lookup import find_run
 from leadhand.cli.terminal.streams import say
 from leadhand.core.errors import RunOwned, UsageError
 from leadhand.runs import Run
 
+ANSWER, SIGNAL = "[RUN] TEXT", "[RUN] NAME [JSON]"
+
 
 async def answer(
-    run_id: RunId,
-    text: Annotated[str, Flag("Your answer, in words, or the number of a choice.", "TEXT")],
-    /,
-    *,
+    *words: Annotated[
+        str, Flag("Your answer, in words or as the number of a choice; before it, the run (default: last).", ANSWER)
+    ],
     driver: Driver = Driver(),
     store: DriverFlags = DriverFlags(),
 ) -> int:
@@ -32,10 +33,14 @@ async def answer(
     answer itself. Exit codes are those of run.
 
     Examples:
-      leadhand answer 01jd3vq8xk2m "Lisbon, from 3 to 9 March"
+      leadhand answer "Lisbon, from 3 to 9 March"
+      leadhand answer 7kq2 2
     """
+    if not 1 <= len(words) <= 2:
+        raise UsageError("give the answer, and before it at most a run", "Put text of several words in quotes.")
+    *named, text = words
     async with open_reader(store) as runtime:
-        listing = await find_run(runtime.store, run_id)
+        listing = await find_run(runtime.store, named[0] if named else None)
         state = await runtime.load(listing.run_id)
         text = questions.checked(state, text)[1]
         if listing.owner is not None or listing.detached:
@@ -60,11 +65,14 @@ async def answer(
 
 
 async def signal(
-    run_id: RunId,
-    name: Annotated[str, Flag("The name for which the flow waits.", "NAME")],
-    value: Annotated[str, Flag("The value that the flow receives (default: null).", "JSON")] = "null",
-    /,
-    *,
+    *words: Annotated[
+        str,
+        Flag(
+            "The name for which the flow waits; before it the run (default: last), and after it the value that the"
+            " flow receives (default: null). A value needs a run.",
+            SIGNAL,
+        ),
+    ],
     store: StoreFlags = StoreFlags(),
 ) -> int:
     """Send a signal to a run, whose flow waits for it.
@@ -72,9 +80,12 @@ async def signal(
     A flow waits with run.wait_for(NAME), and receives the value. A signal that comes before is kept for it.
 
     Examples:
-      leadhand signal 01jd3vq8xk2m paid
-      leadhand signal 01jd3vq8xk2m paid '{"amount": 12.5}'
+      leadhand signal paid
+      leadhand signal last paid '{"amount": 12.5}'
     """
+    if not 1 <= len(words) <= 3:
+        raise UsageError("give the name of the signal", "Example: leadhand signal last paid")
+    named, name, value = (None, *words, "null") if len(words) == 1 else (*words, "null")[:3]
     try:
         given = json.loads(value)
     except ValueError as error:
@@ -82,7 +93,7 @@ async def signal(
             f"the value is not JSON: {error}", """Quote text: leadhand signal ID NAME '"yes"'"""
         ) from error
     async with open_reader(store) as runtime:
-        found = await find_run(runtime.store, run_id)
+        found = await find_run(runtime.store, named)
         await questions.signal(runtime, found.run_id, name, given, by=user())
         say("Sent.")
         await say_where(runtime, found.run_id, store)

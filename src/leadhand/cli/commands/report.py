@@ -20,13 +20,13 @@ async def report(
     topic: Annotated[str | None, Flag("What to report on. If it is missing or -, stdin is read.")] = None,
     /,
     *,
-    max_revisions: Annotated[int | None, Flag("How often a draft is revised at most (default: 1).", "N")] = None,
+    max_revisions: Annotated[int | None, Flag("Revise a draft at most N times (default: 1).", "N")] = None,
     no_review: Annotated[bool, Flag("Leave the reviewer out. The judge still checks the claims.")] = False,
     stage: Annotated[
         tuple[str, ...],
         Flag(
-            "Set something of a stage: writer.model=NAME, reviewer.instructions=@FILE, fact-checker.after=writer. The"
-            " value is JSON, or else text; @FILE is the text of a file. Repeatable.",
+            "Set a field of a stage, such as writer.model=NAME. Others: reviewer.instructions=@FILE,"
+            " fact-checker.after=writer. The value is JSON, or else text; @FILE is the text of a file. Repeatable.",
             "STAGE.FIELD=VALUE",
         ),
     ] = (),

@@ -51,19 +51,19 @@ class Job:
     approve: Annotated[
         tuple[str, ...],
         Flag(
-            "How to handle calls that need approval: ask (default), auto or never. Repeat it for rules, of which the"
-            " first match counts: 'tool:send_*=auto', toolset:mail=ask, effect:once=never, 'origin:shop.*=ask'.",
+            "Approvals: ask (default), auto, never, or rules. Repeat it for rules, of which the first match counts:"
+            " 'tool:send_*=auto', toolset:mail=ask, effect:once=never, 'origin:shop.*=ask'.",
             "POLICY",
         ),
     ] = ()
     detach: Annotated[bool, Flag("Run in the background: print the run's id and return.")] = False
     continue_: Annotated[
         str | None,
-        Flag("Follow up this run, which has ended, with what it had where you give nothing else.", "RUN"),
+        Flag("Follow up this run, which has ended. What you do not give is as it was there.", "RUN"),
     ] = None
     output_schema: Annotated[
         str | None,
-        Flag("Give the answer as JSON that matches the JSON schema in this file; print that instead of text.", "FILE"),
+        Flag("Answer with JSON that matches the schema in this file. It is printed instead of text.", "FILE"),
     ] = None
     name: Annotated[str, Flag("Name the run. Lists show the name in place of the request.", "TEXT")] = ""
     tag: Annotated[tuple[str, ...], Flag("Tag the run, to find it by. Repeatable.", "KEY=VALUE")] = ()
@@ -76,9 +76,7 @@ class Job:
     only_tool: Annotated[
         tuple[str, ...], Flag("Let the run use only this tool of those it would have. Repeatable.", "NAME")
     ] = ()
-    plan_only: Annotated[
-        bool, Flag("Plan, print the plan and stop; leadhand runs resume then carries the plan out.")
-    ] = False
+    plan_only: Annotated[bool, Flag("Plan, print the plan and stop. To carry it out: leadhand runs resume.")] = False
     approve_plan: Annotated[bool, Flag("Ask a person to approve the plan before any work begins.")] = False
 
     def of_run(self) -> NewRun:

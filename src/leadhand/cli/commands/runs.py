@@ -98,8 +98,11 @@ def _row(listing: RunListing, now: datetime) -> tuple[str, ...]:
     return shown, status_words(listing), age(listing.created_at, now), done, listing.name or listing.request
 
 
-async def runs_watch(run_id: RunId, /, *, output: Output = Output(), store: StoreFlags = StoreFlags()) -> int:
-    """Follow a run until it ends, pauses, waits, or its process dies."""
+async def runs_watch(run_id: RunId = None, /, *, output: Output = Output(), store: StoreFlags = StoreFlags()) -> int:
+    """Follow a run until it ends, pauses, waits, or its process dies.
+
+    Ctrl-C stops watching; the run continues. Exits with the code of the run.
+    """
     shown = new_view(output)
     async with open_reader(store, on_text=shown.write_draft) as runtime:
         listing = await find_run(runtime.store, run_id)
@@ -129,10 +132,6 @@ async def runs_watch(run_id: RunId, /, *, output: Output = Output(), store: Stor
 
 
 async def _rested(log: ContextStore, listing: RunListing) -> RunListing:
-    """Follow a run until it ends.
-
-    Ctrl-C stops watching; the run continues. Exits with the code of the run.
-    """
     while listing.status in ACTIVE and not listing.orphan:
         await asyncio.sleep(POLL_S)
         listing = await log.run(listing.run_id)
@@ -140,7 +139,7 @@ async def _rested(log: ContextStore, listing: RunListing) -> RunListing:
 
 
 async def runs_export(
-    run_id: RunId,
+    run_id: RunId = None,
     /,
     *,
     jsonl: Annotated[bool, Flag("Export JSON lines, as run --stream-json prints them. This is the default.")] = False,
@@ -153,9 +152,9 @@ async def runs_export(
     """Export a run as JSON lines, a JSON document, Markdown or one HTML page.
 
     Examples:
-      leadhand runs export run_01jd > run.jsonl
-      leadhand runs export run_01jd --html --output run.html
-      leadhand runs export run_01jd --md --output run.md
+      leadhand runs export > run.jsonl
+      leadhand runs export last --html --output run.html
+      leadhand runs export 7kq2 --md --output run.md
     """
     flags: dict[Format, bool] = {"jsonl": jsonl, "json": json, "md": md, "html": html}
     given: list[Format] = [name for name, chosen in flags.items() if chosen]

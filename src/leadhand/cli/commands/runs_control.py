@@ -19,7 +19,6 @@ from leadhand.app.steering import operator
 from leadhand.cli.dispatch import Exit
 from leadhand.cli.foreground import new_view, run_in_foreground
 from leadhand.cli.options import (
-    RUN,
     DriverFlags,
     Flag,
     NewLimitFlags,
@@ -74,7 +73,7 @@ class Driver(Output):
             return await run_in_foreground(lead, run, shown, why="as it was started", **files)
 
     async def steer(
-        self, store: StoreFlags, given: str, request: StepRequested, done: str, limits: NewLimits | None = None
+        self, store: StoreFlags, given: str | None, request: StepRequested, done: str, limits: NewLimits | None = None
     ) -> int:
         """Pass an operator's request to the process that drives the run; if no process does, drive it here.
 
@@ -118,18 +117,18 @@ class Driver(Output):
         return Exit.ANSWERED
 
 
-async def runs_pause(run_id: RunId, /, *, store: DriverFlags = DriverFlags()) -> int:
+async def runs_pause(run_id: RunId = None, /, *, store: DriverFlags = DriverFlags()) -> int:
     """Pause a run: finished subtasks are kept, running ones start again when it is resumed."""
     request = RunRequested(what="pause", by=user(), reason=f"requested by {user()}")
     return await _stop(run_id, request, RunStatus.PAUSED, store)
 
 
-async def runs_cancel(run_id: RunId, /, *, store: DriverFlags = DriverFlags()) -> int:
+async def runs_cancel(run_id: RunId = None, /, *, store: DriverFlags = DriverFlags()) -> int:
     """Cancel a run for good: nothing new starts, running requests are closed, finished subtasks stay in the log."""
     return await _stop(run_id, RunRequested(what="cancel", by=user()), RunStatus.CANCELLED, store)
 
 
-async def _stop(given: str, request: RunRequested, target: RunStatus, store: StoreFlags) -> int:
+async def _stop(given: str | None, request: RunRequested, target: RunStatus, store: StoreFlags) -> int:
     """Have a run stop with this status. Raises UsageError if it has ended in another way."""
     async with open_reader(store) as runtime:
         listing = await find_run(runtime.store, given)
@@ -151,7 +150,7 @@ async def _stop(given: str, request: RunRequested, target: RunStatus, store: Sto
 
 
 async def runs_resume(
-    run_id: Annotated[str | None, RUN] = None,
+    run_id: RunId = None,
     /,
     *,
     all: Annotated[bool, Flag("Resume every run that is paused or whose process died, oldest first.")] = False,
@@ -163,12 +162,12 @@ async def runs_resume(
 
     Finished subtasks are kept; only the rest runs.
     """
-    if (run_id is None) is not all:
-        raise UsageError("name one run, or use --all", "See: leadhand runs list")
+    if all and run_id is not None:
+        raise UsageError("a run and --all exclude each other", "Give one of them.")
     states: list[RunState] = []
     codes: list[int] = []
     async with open_reader(store) as runtime:
-        if run_id is not None:
+        if not all:
             states.append(await runtime.load((await find_run(runtime.store, run_id)).run_id))
         for each in [each async for each in all_runs(runtime.store)] if all else []:
             if each.orphan or (each.status is RunStatus.PAUSED and each.owner is None):
@@ -191,7 +190,7 @@ async def runs_resume(
 
 
 async def runs_retry(
-    run_id: RunId,
+    run_id: RunId = None,
     /,
     *,
     subtask: Annotated[
@@ -216,7 +215,7 @@ async def runs_retry(
 
 
 async def runs_skip(
-    run_id: RunId,
+    run_id: RunId = None,
     /,
     *,
     subtask: Subtask,
@@ -233,7 +232,7 @@ async def runs_skip(
 
 
 async def runs_supply(
-    run_id: RunId,
+    run_id: RunId = None,
     /,
     *,
     subtask: Subtask,
@@ -252,7 +251,7 @@ async def runs_supply(
 
 
 async def runs_fork(
-    run_id: RunId,
+    run_id: RunId = None,
     /,
     *,
     at: Annotated[int, Flag("The last event to keep, by its number. leadhand runs export lists the events.", "SEQ")],

@@ -44,7 +44,7 @@ MOST_LINES = 20
 
 
 async def runs_show(
-    run_id: RunId,
+    run_id: RunId = None,
     /,
     *,
     json: Annotated[bool, Flag("Print the run document.")] = False,
@@ -218,7 +218,7 @@ def _status(each: StepState) -> str:
 
 
 async def runs_open(
-    run_id: RunId,
+    run_id: RunId = None,
     /,
     *,
     url: Annotated[str, Flag("The address of the console.", "URL")] = "http://127.0.0.1:8700",

@@ -36,24 +36,24 @@ async def serve(
     open: Annotated[bool, Flag("Open the console in a browser.")] = False,
     cors: Annotated[
         tuple[str, ...],
-        Flag("Let pages of this site use the API with a key: https://app.example.org. Repeatable.", "ORIGIN"),
+        Flag("Let pages of this site use the API with a key. Example: https://app.example.org. Repeatable.", "ORIGIN"),
     ] = (),
     allow_host: Annotated[
         tuple[str, ...],
         Flag("Also accept requests for this host name, for example behind a proxy. Repeatable.", "NAME"),
     ] = (),
     root_path: Annotated[str, Flag("The path below which a proxy shows the server: /leadhand.", "PATH")] = "",
-    require_key: Annotated[bool, Flag("Require an API key on this machine too, for example behind a proxy.")] = False,
+    require_key: Annotated[bool, Flag("Require an API key on this machine, too. Behind a proxy, for example.")] = False,
     tools: Tools = (),
     documents: Documents = None,
     only_documents: OnlyDocuments = False,
     approve: Annotated[
         tuple[str, ...],
-        Flag("How to handle calls that need approval: ask (default), auto or never; or rules, as for run.", "POLICY"),
+        Flag("Approvals: ask (default), auto, never, or rules. Rules are those of run.", "POLICY"),
     ] = (),
     concurrency: Annotated[
         int | None,
-        Flag("Run at most N steps of all runs at once (default: LEADHAND_CONCURRENCY, else 1,000).", "N"),
+        Flag("Run at most N steps of all runs at once. The default is LEADHAND_CONCURRENCY, else 1,000.", "N"),
     ] = None,
     models: ModelFlags = ModelFlags(),
     limits: LimitFlags = LimitFlags(),

@@ -9,24 +9,25 @@ from pathlib import Path
 from typing import Annotated
 
 from leadhand.app.arguments import parse_tags
-from leadhand.app.export.formatting import age, count
+from leadhand.app.export.formatting import age, count, shortened
 from leadhand.app.runtime.listings import duration, retention
 from leadhand.app.settings import tilde, user
 from leadhand.app.steering.questions import delete_runs, label_run
 from leadhand.cli.options import Flag, ProjectFlags, RunId, StoreFlags, open_reader
 from leadhand.cli.run_lookup import find_run
 from leadhand.cli.terminal.messages import status_words, write_table
-from leadhand.cli.terminal.streams import say, write_line
+from leadhand.cli.terminal.prompt import confirmed
+from leadhand.cli.terminal.streams import can_prompt, say, write_line
 from leadhand.core.errors import NoSuchRun, UsageError
 from leadhand.core.run import ENDED
 from leadhand.core.text import did_you_mean
 
 
 async def runs_delete(
-    run_id: RunId,
+    run_id: RunId = None,
     /,
     *,
-    yes: Annotated[bool, Flag("Delete the run even if it has not finished.")] = False,
+    yes: Annotated[bool, Flag("Delete it without asking, even if it has not finished.")] = False,
     store: StoreFlags = StoreFlags(),
 ) -> None:
     """Delete a run: its events, artifacts and files.
@@ -38,7 +39,9 @@ async def runs_delete(
         try:
             listing = await find_run(runtime.store, run_id)
         except NoSuchRun:
-            found = run_id.strip()  # events without a row are found by the whole id only
+            found = (run_id or "").strip()  # events without a row are found by the whole id only
+            if not found:
+                raise
             await delete_runs(runtime, [found])
         else:
             found = listing.run_id
@@ -47,12 +50,18 @@ async def runs_delete(
                     f"run {found} has not finished ({status_words(listing)})",
                     f"Cancel it first: {store.command('runs', 'cancel', found)}. To delete it anyway, add --yes.",
                 )
+            if run_id is None and not yes:
+                if not can_prompt():
+                    raise UsageError("name the run to delete", f"The last run is {found}.")
+                if not confirmed(f"Delete {found}: {shortened(listing.request, 60)}? (yes or no)"):
+                    say("Nothing was deleted.")
+                    return
             await delete_runs(runtime, [found])
     say(f"{found} is deleted.")
 
 
 async def runs_label(
-    run_id: RunId,
+    run_id: RunId = None,
     /,
     *,
     name: Annotated[str | None, Flag("Name the run; an empty name removes it.", "TEXT")] = None,

@@ -36,10 +36,10 @@ async def work(
     documents: Documents = None,
     concurrency: Annotated[
         int | None,
-        Flag("Carry out at most N steps at once (default: LEADHAND_CONCURRENCY, else 1,000).", "N"),
+        Flag("Carry out at most N steps at once. The default is LEADHAND_CONCURRENCY, else 1,000.", "N"),
     ] = None,
     grace: Annotated[
-        float, Flag("After SIGTERM or Ctrl-C, finish steps for up to S seconds; then others continue them.", "S")
+        float, Flag("Finish steps for up to S seconds after Ctrl-C. The same after SIGTERM; then others continue.", "S")
     ] = GRACE_S,
     models: ModelFlags = ModelFlags(),
     store: DriverFlags = DriverFlags(),
