@@ -158,6 +158,7 @@ async def test_an_honest_gap_is_a_gap_in_every_flow_and_nothing_is_ordered_for_i
     assert [(each.name, each.reason) for each in answer.gaps] == [("when more come", "No tool says it.")]
     assert [each["admitted"] for each in model.briefs["missing"][0]["missing"]] == [True]
     assert len(answer.document["work_orders"]) == (flow == "work-order")
+    assert model.briefs["judge"][0]["context"].keys() == {"today", "tools"}, "nothing of Leadhand's own"
 
 
 async def test_with_a_review_model_the_lead_writes_the_answer_and_the_review_model_judges_it(tmp_path: Path) -> None:

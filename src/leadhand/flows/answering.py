@@ -39,6 +39,7 @@ from .shaping import digests_of, results_of, shape_of_answer
 CORRECTS = "$corrects"
 """The input of a step that corrects an answer: the digest of what was judged."""
 ASK_FOR_IT = "ask for this part again"
+ADD_WHAT_HAS_IT = "add a tool or a source that can give it"
 MOST_ROUNDS = 3
 """Rounds in which an answer is judged, at most."""
 
@@ -162,7 +163,8 @@ class _Answering:
         for each in objects_of(object_of(said.value).get("missing")) if said.ok else []:
             if (part := numbered.get(each.get("n", 0))) is not None:
                 name, reason = text_of(each.get("name")) or part.part, text_of(each.get("reason"))
-                gap = Gap(name=name, class_=FailureClass.INSUFFICIENT, reason=reason, next_action=ASK_FOR_IT)
+                how = ADD_WHAT_HAS_IT if part.admitted else ASK_FOR_IT
+                gap = Gap(name=name, class_=FailureClass.INSUFFICIENT, reason=reason, next_action=how)
                 missing.append((gap, {**each, "admitted": part.admitted}))
         return missing
 

@@ -176,7 +176,7 @@ def _around(state: RunState, material: Material) -> dict[str, Any]:
     room = _room(state)
     called = dict.fromkeys(call.tool for each in state.steps.values() for call in each.made if call.ok)
     tools = ((name, state.tools[name].description[:LONGEST_DESCRIPTION]) for name in called if name in state.tools)
-    options = dict(fitting(state.definition.options.items(), room // 8))
+    options = dict(fitting(((name, each) for name, each in state.definition.options.items() if each), room // 8))
     gaps = fitting(material.gaps, room // 8)
     given = dict(fitting(_instructions(state).items(), room // 8))
     found = {**today(state), "options": options, "instructions": given, "tools": dict(fitting(tools, room // 8))}

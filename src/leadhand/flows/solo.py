@@ -46,7 +46,8 @@ async def _solo(run: FlowContext, worker: str = "") -> Result:
 
 
 def _workers(options: Any) -> Sequence[Recorded]:
-    return () if options.worker else (ALONE.recorded(),)  # the run records those of the project and the program
+    # The run records those of the project and the program. Only they have a fingerprint: no judge reads Leadhand's own.
+    return () if options.worker else (ALONE.recorded().evolve(fingerprint=""),)
 
 
 def _shown(state: RunState, _step: StepState) -> dict[str, Any]:

@@ -59,6 +59,7 @@ def _for_stage(report: Report, stage: Stage, draft: Draft) -> dict[str, Any]:
     if stage.judges:
         facts["claims"] = [
             {"n": claim.n, "text": claim.text}
+            | ({"header": claim.header} if claim.header else {})
             | ({"judge": said.verdict.value, "why": " ".join(each.why for each in said.doubts)} if said.doubts else {})
             for claim, said in draft.verdicts()
         ]
