@@ -20,7 +20,6 @@ from leadhand.core.limits import Money
 from leadhand.core.relations import children_of
 from leadhand.core.run import ATTEMPT, ENDED, RUN, SETTLED, STEP, UNSUCCESSFUL, AttemptStatus, RunStatus, StepStatus
 from leadhand.core.state import RunState, StepState
-from leadhand.core.tool import Effect
 from leadhand.core.value import object_of
 from leadhand.core.view import Projection
 from leadhand.core.work_result import DOUBTED, ClaimVerdict
@@ -188,7 +187,6 @@ def _check_readiness(state: RunState) -> None:
 
 
 def _check_orders(state: RunState) -> None:
-    early = [each for each in state.steps.values() if each.step.subtask is not None and not each.order]
     for number, (key, order) in enumerate(state.orders.items(), start=1):
         assert key == f"wo-{number:03d}"
         subtasks = [state.steps[subtask] for subtask in order.order.subtask_keys]
@@ -200,10 +198,7 @@ def _check_orders(state: RunState) -> None:
     assert asking == set(state.asking)
     assert all(state.asking[name] == state.approvals[name].expires_at for name in asking)
     for subtask in state.steps.values():
-        if subtask in early:
-            assert not subtask.step.needs
-            assert state.tools[subtask.subtask.tool or ""].effect is not Effect.ONCE, f"{subtask.key} began too early"
-        elif subtask.superseded_by is not None:
+        if subtask.superseded_by is not None:
             assert state.steps[subtask.superseded_by].subtask.repairs_subtask == subtask.key
             assert not subtask.accepted, f"{subtask.key} was accepted and is done again"
 

@@ -122,7 +122,6 @@ ORDER = WorkOrder(
         ),
     ),
     repairs="wo-001",
-    keys=("wo-002.1",),
 )
 CEILING = Ceiling(requests=3, tokens=4_000, nanousd=5)
 ASKS = (

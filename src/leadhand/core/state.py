@@ -187,11 +187,6 @@ class StepState(NamedTuple):
         return self.step.kind == "flow" and not self.closed
 
     @property
-    def is_early(self) -> bool:
-        """Whether it carries out a subtask that no order contains yet."""
-        return self.step.subtask is not None and not self.order
-
-    @property
     def ok(self) -> bool:
         return self.status is StepStatus.COMPLETED
 

@@ -152,19 +152,17 @@ class Subtask(Value):
 
 
 class WorkOrder(Value):
-    """An immutable plan. ``keys`` are those of its subtasks, if these are not numbered in their order."""
+    """An immutable plan."""
 
     work_order_id: str
     goal: str
     subtasks: tuple[Subtask, ...] = Field(min_length=1)
     repairs: str | None = Field(default=None, exclude_if=unset)
-    keys: tuple[str, ...] = Field(default=(), exclude_if=unset)
 
     @cached_property
     def subtask_keys(self) -> tuple[str, ...]:
         """The key of each subtask, in order."""
-        numbers = range(len(self.subtasks))
-        return self.keys or tuple(subtask_key(self.work_order_id, index) for index in numbers)
+        return tuple(subtask_key(self.work_order_id, index) for index in range(len(self.subtasks)))
 
     @cached_property
     def steps(self) -> "tuple[Step, ...]":

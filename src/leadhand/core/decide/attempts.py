@@ -8,17 +8,17 @@ from datetime import datetime, timedelta
 from typing import NamedTuple
 
 from leadhand.core import events as ev
-from leadhand.core.approval import EFFECT, policy_of
+from leadhand.core.approval import EFFECT
 from leadhand.core.errors import AWAY, MAX_TURNS, Failure, FailureClass, Refused
 from leadhand.core.evolve.steps import can_continue
 from leadhand.core.ids import attempt_id, order_id, step_of
 from leadhand.core.limits import LONGEST_WAIT_S, Limits
-from leadhand.core.relations import is_gated, is_work, tools_of_worker
+from leadhand.core.relations import is_work, tools_of_worker
 from leadhand.core.run import AttemptStatus, RunStatus, StepStatus
 from leadhand.core.state import AttemptState, RunState, StepState
 from leadhand.core.tool import ApprovalPolicy, Effect, ToolSpec
 from leadhand.core.words.failures import indeterminate, out_of_time, to_raise
-from leadhand.core.work_order import WORKER, OpenCall, Step, Subtask, WorkOrder, references
+from leadhand.core.work_order import OpenCall, Step, WorkOrder
 from leadhand.core.work_result import ResultData, Review, Verdict, VerdictKind
 from leadhand.core.worker import WILDCARDS, Worker, with_more
 
@@ -71,8 +71,7 @@ def backoff_s(count: int, key: str) -> float:
 class IssueStep(NamedTuple):
     """Give work to a worker, within its rights: the step starts when everything that it ``needs`` is completed.
 
-    ``definition`` is that of the worker, if the run does not know it. A step that carries out a subtask begins before
-    the first order, which adopts it under its key.
+    ``definition`` is that of the worker, if the run does not know it.
     """
 
     step: Step
@@ -82,10 +81,7 @@ class IssueStep(NamedTuple):
         step, key = self.step, self.step.step_id
         if key in state.steps:
             raise Refused(f"the step {key} already exists")
-        if step.subtask is not None:
-            if not may_begin(state, step.subtask):
-                raise Refused(f"{key} cannot begin before its order")
-        elif not key or ("/" in key and step.parent is None) or key.startswith("wo-"):
+        if not key or ("/" in key and step.parent is None) or key.startswith("wo-"):
             raise Refused(f"{key!r} is not a valid step id: it must not contain / or begin with wo-")
         worker = state.worker(step.worker) or self.definition
         if worker is None:
@@ -106,19 +102,6 @@ class IssueStep(NamedTuple):
             raise Refused(f"the run is {state.status}")
         step = step.model_copy(update={"needs": tuple(dict.fromkeys(step.needs))})
         return [*define(state, (worker,)), ev.StepIssued(step=step)]
-
-
-def may_begin(state: RunState, subtask: Subtask) -> bool:
-    """Whether a subtask can begin before its order: it is complete, needs no person and no other subtask, and its call
-    can be repeated."""
-    run, worker, tool = state.definition, state.worker(WORKER), state.tools.get(subtask.tool or "")
-    if state.orders or is_gated(state) or subtask.worker is not None or subtask.needs or references(subtask.args):
-        return False
-    if tool is None or worker is None or tool.name not in tools_of_worker(state, worker):
-        return False
-    if tool.effect is Effect.ONCE or tool.delegate or not tool.required <= subtask.args.keys():
-        return False
-    return policy_of(tool, run.approve, run.approve_rules) is ApprovalPolicy.AUTO
 
 
 def define(state: RunState, workers: Sequence[Worker]) -> list[ev.AnyEvent]:
@@ -289,9 +272,6 @@ class IssueOrder(NamedTuple):
         repaired = [each.repairs_subtask for each in order.subtasks if each.repairs_subtask is not None]
         if len({*repaired}) < len(repaired) or not all(_repairable(state, key) for key in repaired):
             raise Refused("a subtask does not need repair, or is repaired twice")
-        for key, subtask in zip(order.subtask_keys, order.subtasks, strict=True):
-            if key in state.steps and (not state.steps[key].is_early or state.steps[key].subtask != subtask):
-                raise Refused(f"{key} is another subtask")
         return [*define(state, self.workers), ev.OrderIssued(order=order)]
 
 

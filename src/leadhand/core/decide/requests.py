@@ -107,8 +107,6 @@ def _step_refused(state: RunState, request: ev.StepRequested, key: str, resting:
         return f"no subtask {key!r}; the run has {sum(each.counts for each in state.steps.values())}"
     if step.superseded_by is not None:
         return f"{key} was replaced by {step.superseded_by}: use that key"
-    if request.args is not None and step.is_early:
-        return "the plan is not complete: give it other arguments once it belongs to an order"
     if unknown := [each for each in references(request.args or {}) if each not in step.step.needs]:
         return f"{key} does not need {unknown[0]}, so no argument can refer to it"
     if what == "retry":

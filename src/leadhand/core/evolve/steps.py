@@ -142,16 +142,10 @@ def _open(state: RunState, name: str, count: int) -> None:
 
 
 def order_issued(state: RunState, entry: ev.Entry, event: ev.OrderIssued) -> None:
-    order, keys = event.order, event.order.subtask_keys
-    unsettled = sum(not (key in state.steps and state.steps[key].closed) for key in keys)
-    state.orders[order.work_order_id] = OrderState(order=order, at=entry.at, open=unsettled)
-    if not unsettled:
-        state.settled[order.work_order_id] = state.seq
+    order = event.order
+    state.orders[order.work_order_id] = OrderState(order=order, at=entry.at, open=len(order.subtasks))
     for position, step in enumerate(order.steps):
         key = step.step_id
-        if key in state.steps:  # it began while the plan was being written
-            put(state, state.steps[key], order=order.work_order_id, position=position)
-            continue
         add(state, step, order.work_order_id, position)
         if (repairs := order.subtasks[position].repairs_subtask) is not None:
             repaired = state.steps[repairs]

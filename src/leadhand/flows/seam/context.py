@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
 from leadhand.core import decide as do
 from leadhand.core.errors import FlowError
-from leadhand.core.ids import attempt_id, order_id, subtask_key
+from leadhand.core.ids import attempt_id
 from leadhand.core.outcome import FlowAnswer
 from leadhand.core.run import Follows
 from leadhand.core.state import RunState
@@ -127,10 +127,7 @@ class FlowContext(Waits):
 
     def asking(self, worker: Worker, *, elements: str, input: Mapping[str, Any] | None = None, **fields: Any) -> Asking:
         """Ask a worker, and read the list ``elements`` of its structured answer while it is written."""
-        return self.reading(self.step(worker, input={**(input or {}), **fields}, elements=elements), elements)
-
-    def reading(self, step: Pending[Result], elements: str) -> Asking:
-        """Read the list ``elements`` of the structured answer of a step while it is written."""
+        step = self.step(worker, input={**(input or {}), **fields}, elements=elements)
         return Asking(step, elements, self.of.reading)
 
     def call(self, tool: str, /, *, key: str | None = None, optional: bool = False, **args: Any) -> Pending[Result]:
@@ -184,10 +181,6 @@ class FlowContext(Waits):
         return self.of.add(
             Pending(order.work_order_id, issue, lambda now: [self._result(now, each) for each in order.subtask_keys])
         )
-
-    def begin_subtask(self, position: int, subtask: Subtask) -> None:
-        """Begin a subtask of the first order, which has it at this position, before the order is issued, if it may."""
-        self.of.begins[subtask_key(order_id(1), position)] = subtask
 
     def reviewed(self, order: str, review: Review) -> Pending[None]:
         """Record the review of an order."""

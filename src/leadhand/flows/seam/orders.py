@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from itertools import count
 from typing import Any
 
 from leadhand.core.ids import order_id, subtask_key
@@ -37,17 +36,16 @@ def issue(
     repairs: str | None = None,
     *,
     workers: Sequence[Worker] = (),
-    keys: tuple[str, ...] = (),
 ) -> WorkOrder:
     """Return ``plan`` as the order with the id ``order``; indexes and unique names in ``needs`` and ``$result`` become
     keys.
 
     A subtask that names one of the ``workers`` has the output schema of that worker, unless it expects something else.
-    To those that are repaired, the others no longer refer. ``keys`` are other keys than those by number.
+    To those that are repaired, the others no longer refer.
     """
     outputs = {worker.name: worker.output for worker in workers}
     named, repaired = [each.name for each in plan], [each.repairs_subtask for each in plan]
-    moved = {of: keys[n] if n < len(keys) else subtask_key(order, n) for n, of in enumerate(repaired)}
+    moved = {of: subtask_key(order, n) for n, of in enumerate(repaired)}
 
     def key(reference: str) -> str:
         text = reference.removeprefix(f"{order}.")
@@ -55,7 +53,7 @@ def issue(
             if named.count(text) != 1:
                 return moved.get(reference, reference)
             text = str(named.index(text))
-        return keys[int(text)] if int(text) < len(keys) else subtask_key(order, int(text))
+        return subtask_key(order, int(text))
 
     def issued(subtask: Subtask) -> Subtask:
         changed: dict[str, Any] = {}
@@ -70,7 +68,6 @@ def issue(
         work_order_id=order,
         goal=goal,
         repairs=repairs,
-        keys=keys,
         subtasks=tuple(map(issued, plan)),
     )
 
@@ -91,13 +88,12 @@ def asked_order(
         for each in subtasks
     ]
 
-    def issued(key: str, keys: tuple[str, ...] = ()) -> WorkOrder:
-        workers = state.definition.declared
-        return issue(proposed, key, goal, repairs, workers=workers, keys=keys)
+    def issued(key: str) -> WorkOrder:
+        return issue(proposed, key, goal, repairs, workers=state.definition.declared)
 
     for key in [key for key in state.orders if key not in asked]:
         known = state.orders[key].order
-        if is_same(known.model_dump(mode="json"), issued(key, known.keys).model_dump(mode="json")):
+        if is_same(known.model_dump(mode="json"), issued(key).model_dump(mode="json")):
             return known
     number = len({*state.orders, *asked}) + 1
     earlier = {key for each in asked.values() for key in each.subtask_keys}
@@ -106,24 +102,7 @@ def asked_order(
         problems.append(f"the run is limited to {most} orders")
     if problems:
         raise ValueError("; ".join(problems))
-    order = issued(order_id(number))
-    keys = _claimed(state, order) if number == 1 else ()
-    return issued(order.work_order_id, keys) if keys else order
-
-
-def _claimed(state: RunState, order: WorkOrder) -> tuple[str, ...]:
-    """Return the keys of an order's subtasks if some have begun under other keys than their own; () if none have."""
-    begun = {key: each.subtask for key, each in state.steps.items() if each.is_early}
-    named: dict[str, list[str]] = {}
-    for key, each in begun.items():
-        named.setdefault(each.name, []).append(key)
-    fresh = (subtask_key(order.work_order_id, n) for n in count(len(order.subtasks)))
-    free = (key for key in fresh if key not in begun)
-    keys: dict[str, None] = {}  # in order
-    for own, subtask in zip(order.subtask_keys, order.subtasks, strict=True):
-        alike = (key for key in (own, *named.get(subtask.name, ())) if key not in keys and begun.get(key) == subtask)
-        keys[next(alike, None) or (next(free) if own in begun else own)] = None
-    return () if [*keys] == [*order.subtask_keys] else tuple(keys)
+    return issued(order_id(number))
 
 
 # --- checks ----------------------------------------------------------------------------------------------------------

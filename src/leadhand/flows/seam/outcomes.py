@@ -29,8 +29,6 @@ def answer_now(now: Pass, state: RunState, unfinished: FlowAnswer | None = None)
     found = cast("FlowAnswer", now.main.value) if is_over else now.answer or stated(now, unfinished, state)
     gaps = [gap_of(state, state.steps[error.result.key])] if isinstance(error, StepFailed) else []
     early = [each.key for each in now.early.values()]
-    if state.orders or found.text:
-        early += [key for key, each in state.steps.items() if each.is_early]
     others = [key for key in now.unclaimed if now.main.done or key not in state.orders]
     left_out = [each for key in (*others, *early) for each in steps_asked(state, key)]
     return found._replace(gaps=[*found.gaps, *gaps], waived=waived(now, state), left_out=left_out)

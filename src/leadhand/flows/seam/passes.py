@@ -21,12 +21,11 @@ from operator import itemgetter
 from types import FrameType
 from typing import Any, TypeVar, cast
 
-from leadhand.core.decide import Command, IssueStep
-from leadhand.core.decide.attempts import may_begin
+from leadhand.core.decide import Command
 from leadhand.core.outcome import FlowAnswer
 from leadhand.core.state import RunState, StepState
 from leadhand.core.value import Json, list_of, object_of
-from leadhand.core.work_order import Subtask, WorkOrder, subtask_step
+from leadhand.core.work_order import WorkOrder
 
 from .pending import Asking, Pending, Task, Waited
 from .results import FlowMisuse, Result
@@ -74,8 +73,6 @@ class Pass:
         """What settles the flows inside of this one that have ended."""
         self.orders: dict[str, WorkOrder] = {}
         """The work orders that were asked for."""
-        self.begins: dict[str, Subtask] = {}
-        """The subtasks of the first order that can begin before it, by key."""
         self.answer: FlowAnswer | None = None
         """What the function has returned, until its end has judged it."""
         self.kept: Any = None
@@ -198,20 +195,11 @@ class Pass:
         state = self.state
         self.new = [each for each in self.new if not self.knows(each.key)]
         yield from (each.command for each in self.new if each.command is not None)
-        if self.begins and not self.orders:
-            yield from self._early()
         for key, command in [*self.concluded.items()]:
             if key in state.settled:
                 del self.concluded[key]
             elif key in state.steps:  # it is issued first
                 yield command
-
-    def _early(self) -> Iterator[Command]:
-        """Yield what issues the subtasks that may begin before their order, as many as may run at once."""
-        state, most = self.state, self.state.definition.limits.batch_size
-        fresh = ((key, each) for key, each in self.begins.items() if key not in state.steps and may_begin(state, each))
-        for key, each in islice(fresh, None if most is None else max(0, most - len(state.busy))):
-            yield IssueStep(subtask_step(key, each))
 
     def knows(self, key: str) -> bool:
         """Whether the log has a step, an order, a question or a note."""

@@ -85,21 +85,11 @@ def _call(subtask: Mapping[str, Any]) -> Sequence[Any]:
 
 
 async def _planned(run: FlowContext, number: int, heard: Mapping[str, Any]) -> tuple[Plan, Result]:
-    """Return a plan with the result of its first page. If a later page fails, only its own subtasks are lost.
-
-    Subtasks that may begin before their order do so while a page is being written.
-    """
+    """Return a plan with the result of its first page. If a later page fails, only its own subtasks are lost."""
     pages: list[Result] = []
     whole = Plan(more=True)
     while whole.more:
-        step = _page(run, number, pages, whole.subtasks, heard)
-        async with run.reading(step, "subtasks") as written:
-            async for value in written:
-                if step.done:  # the order follows at once
-                    break
-                subtask = issue((Subtask.model_validate(value),), order_id(1), "-").subtasks[0]
-                run.begin_subtask(len(whole.subtasks) + written.index, subtask)
-        pages.append(await step)
+        pages.append(await _page(run, number, pages, whole.subtasks, heard))
         if (failure := pages[-1].failure) is not None:
             rest = f"the rest of the request, after its first {len(whole.subtasks)} subtasks"
             lost = Unsupported(what=rest, reason=f"the plan ended early: {failure.message}"[:1_000])

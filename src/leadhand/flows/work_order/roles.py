@@ -54,7 +54,7 @@ def _lead(name: RoleName) -> Worker:
     return Worker(name=name, instructions=instructions(name), model_role=name.value, loop="reply")
 
 
-PLANNER = _lead(RoleName.PLAN).evolve(output=Plan, elements="subtasks")
+PLANNER = _lead(RoleName.PLAN).evolve(output=Plan)
 REVIEWER = _lead(RoleName.REVIEW).evolve(output=Review)
 COMPOSER = _lead(RoleName.COMPOSE)
 ROLES = (PLANNER, WORK, REVIEWER, COMPOSER)
