@@ -118,6 +118,17 @@ def test_a_task_that_is_under_way_is_not_started_again():
     assert "Look there" in refused.message
 
 
+def test_a_task_that_failed_may_be_started_again():
+    history = working()
+    decided(history, "a", THERE)
+    while "a/t1/c0" in history.state.live:
+        history.fails(current(history, "a/t1/c0"), FailureClass.UNAVAILABLE)
+        history.decide_all()
+    (issued,) = decided(history, "a", THERE, turn=2)
+
+    assert isinstance(issued, ev.StepIssued)
+
+
 def test_a_task_of_a_conversation_that_was_begun_anew_may_be_started_again():
     history = working()
     decided(history, "a", THERE, turn=2)
@@ -138,6 +149,20 @@ def test_one_call_does_not_delegate_a_task_twice():
 
     assert isinstance(answer, ev.CallAnswered)
     assert not answer.ok
+
+
+def test_an_answer_that_does_not_count_is_written_again_without_delegating_again():
+    history = working()
+    decided(history, "a", THERE)
+    comes_back(history, "a/t1/c0", ResultData(summary="a hill"))
+    history.decide_all()
+    history.fails(current(history, "a"), FailureClass.INVALID, "bad_thought")
+    history.decide_all()
+
+    again = history.state.steps["a"]
+    assert again.attempt is not None
+    assert again.attempt.continues == "a/a2", "what others did for it would be done again"
+    assert [call.call_id for call in again.evidence] == ["a/t1/c0"]
 
 
 # --- workers, artifacts, todos ---------------------------------------------------------------------------------------
@@ -161,6 +186,20 @@ def test_a_call_that_asks_for_several_things_gets_all_of_them_and_keeps_what_it_
     returned = call_of(history, "a/t1/c0")
     assert (returned.ok, returned.summary, returned.raw) == (True, "seen", {"n": 1})
     assert due(history.state) == [do.Start(step="a")]
+
+
+def test_a_long_list_of_todos_and_many_artifacts_are_kept():
+    history = working()
+    todos = SetTodos(todos=tuple(Todo(id=str(n), content=f"look at {n}") for n in range(2_000)))
+    files = [FILE.evolve(path=f"notes/{n}/day.md") for n in range(200)]
+    decided(history, "a", todos, *files)
+    history.decide_all()
+    (answer,) = decided(history, "a", todos.evolve(todos=(*todos.todos, todos.todos[7])), turn=2)
+
+    assert len(history.state.todos) == 2_000
+    assert len(history.state.artifacts) == 200
+    assert isinstance(answer, ev.CallAnswered)
+    assert (answer.ok, "'7'" in answer.content) == (False, True)
 
 
 @pytest.mark.parametrize(("first", "second"), [("notes", "notes/a/b"), ("notes/a/b", "notes"), ("a/b/c", "a/b")])
@@ -222,6 +261,14 @@ def test_what_a_call_asks_for_is_decided_once():
     assert not history.command(decide)
 
 
+@pytest.mark.parametrize("key", ["a", "b"])
+def test_what_no_call_asks_for_is_not_decided(key: str):
+    history = working()
+
+    assert not history.command(do.Answer(f"{key}/t1/c0"))
+    assert not history.command(do.Answer(f"{key}/t1/c0"))
+
+
 def test_a_cancelled_run_ends_what_others_were_asked_to_do():
     history = working()
     decided(history, "a", Delegate(worker="looker"), tool="research")
@@ -230,3 +277,16 @@ def test_a_cancelled_run_ends_what_others_were_asked_to_do():
 
     assert history.state.status is RunStatus.CANCELLED
     assert not history.attempts(*AttemptStatus)
+
+
+def test_a_call_whose_tasks_fail_is_answered_with_the_cause_of_each():
+    history = working()
+    decided(history, "a", Delegate(worker="looker", title="north"), Delegate(worker="looker", title="south"))
+    for key in ("a/t1/c0", "a/t1/c0.1"):
+        while key in history.state.live:
+            history.fails(current(history, key), FailureClass.UNAVAILABLE)
+            history.decide_all()
+
+    failure = call_of(history, "a/t1/c0").failure
+    assert failure is not None
+    assert failure.message == "north: it did not work; south: it did not work"

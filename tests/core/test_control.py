@@ -99,6 +99,18 @@ def test_a_resume_of_a_run_that_goes_on_does_not_end_a_later_pause():
     assert history.state.status is RunStatus.PAUSED
 
 
+def test_a_run_waits_for_each_of_its_questions_and_goes_on_when_something_is_settled():
+    history = at_work("a", "b")
+    parked(history, "a")
+    parked(history, "b")
+    assert [type(each) for each in when_idle(history.state)] == [do.SetStatus]
+    assert history.command(WAIT)
+    assert due(history.state) == []
+    history.write(ev.StepSettled(step="a", ok=False, failure=failure("rejected"), by="ann"))
+
+    assert due(history.state) == [GO_ON], "its flow has not seen what was settled"
+
+
 @pytest.mark.parametrize("asked", [plan(), Question(id="q", text="where?")])
 def test_a_run_waits_for_the_answer_to_a_question_and_goes_on_with_it(asked: Approval | Question):
     history = at_work()

@@ -50,6 +50,12 @@ def test_a_subtask_begins_early_only_if_its_call_can_be_repeated_and_nobody_is_a
     assert may_begin(run(**of_run).state, LOOK.evolve(**changed)) is expected
 
 
+def test_a_subtask_does_not_begin_early_with_a_tool_that_its_worker_lacks():
+    workers = (each.evolve(tools=("write",)) if each.name == "work" else each for each in definition().workers)
+
+    assert not may_begin(run(workers=tuple(workers)).state, LOOK)
+
+
 def test_an_order_adopts_what_began_early_as_it_is_and_nothing_begins_early_after_it():
     history = run()
     assert history.command(do.IssueStep(subtask_step("wo-001.0", LOOK)))
@@ -70,3 +76,14 @@ def test_what_began_early_has_the_arguments_that_were_written():
         history.write(ev.StepRequested(what="retry", by="ann", steps=("wo-001.0",), args=args))
         assert history.command(do.DecideRequest())
         assert history.state.steps["wo-001.0"].status == status
+
+
+def test_a_plan_that_is_written_again_has_nothing_of_the_one_before_it_from_there_on():
+    history = run()
+    history.decide_all()
+    (planning,) = history.live
+    history.starts(planning)
+    for index, value in ((0, "a"), (1, "b"), (2, "c"), (1, "d")):
+        history.write(ev.ElementWritten(attempt=planning.attempt, index=index, value=value))
+
+    assert history.live[0].written == ((0, "a"), (1, "d"))

@@ -6,11 +6,13 @@ from dataclasses import replace
 
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 
 from core.histories import History, definition
 from core.moves import histories
 from leadhand.core import decide as do
 from leadhand.core import events as ev
+from leadhand.core.errors import FailureClass
 from leadhand.core.outcome import all_gaps, concluded, may_be_used, plain_list, source_numbers
 from leadhand.core.run import Gap, RunStatus
 from leadhand.core.work_order import Subtask, WorkOrder
@@ -115,3 +117,20 @@ def judged(verdicts: list[str]) -> History:
     }
     history.command(do.Judge(work_order_id="wo-001", review=Review.model_validate(review)))
     return history
+
+
+@given(st.sampled_from(list(FailureClass)))
+def test_a_failed_subtask_is_a_gap_of_its_class_with_a_next_action(class_: FailureClass):
+    history = History(definition(max_steps=1))
+    order = WorkOrder(work_order_id="wo-001", goal="it", subtasks=(Subtask(name="a"),))
+    history.command(do.IssueOrder(order=order))
+    history.decide_all()
+    while history.live and len(history.log) < 60:
+        history.fails(history.live[0], class_)
+        history.command(do.Settle(step="wo-001.0"))
+    (gap,) = gaps(history)
+
+    if history.live:  # rate limits alone do not end before the deadline
+        assert class_ is FailureClass.RATE_LIMITED
+    assert gap.class_ is class_
+    assert gap.next_action

@@ -12,7 +12,7 @@ from leadhand.core import decide as do
 from leadhand.core import events as ev
 from leadhand.core.approval import Approval
 from leadhand.core.decide import due
-from leadhand.core.decide.requests import repeated
+from leadhand.core.decide.requests import repeated, why_refused
 from leadhand.core.errors import FailureClass
 from leadhand.core.limits import Money
 from leadhand.core.outcome import FlowAnswer
@@ -120,6 +120,15 @@ def test_what_was_replaced_is_not_repeated():
     assert "wo-002.0" in wants(history, "retry", B)
 
 
+def test_what_was_blocked_and_replaced_is_not_repeated_with_what_it_needed():
+    history = failed()
+    repair = WorkOrder(work_order_id="wo-002", goal="it", subtasks=(Subtask(name="d", repairs_subtask=D),))
+    assert history.command(do.IssueOrder(repair))
+    assert wants(history, "retry", B) == ""
+
+    assert statuses(history, B, D) == ["pending", "failed"]
+
+
 def test_thoughts_and_what_they_asked_for_are_repeated_only_by_themselves_and_once_the_run_is_over():
     history = ordered(Subtask(name="a"))
     ends(history, A, ok=True)
@@ -143,6 +152,24 @@ def test_a_run_keeps_every_answer_that_it_has_given():
         assert wants(history, "retry", B) == ""
         assert history.command(do.Start(B))
         ends(history, B)
+
+
+def test_requests_are_decided_one_by_one_and_a_declined_one_changes_nothing():
+    history = failed()
+    history.write(
+        *(ev.StepRequested(what="retry", by="ann", steps=(key,)) for key in (A, C)),
+        ev.StepRequested(what="skip", by="ann", steps=(B,)),
+    )
+    assert history.command(do.DecideRequest())
+    assert [each.steps for each in history.state.pending_requests] == [(C,), (B,)]
+    assert statuses(history, A) == ["pending"], "nobody has accepted it"
+    assert history.command(do.DecideRequest())
+    assert statuses(history, C) == ["failed"]
+    history.write(ev.StepSettled(step=A, ok=False, failure=failure("rejected"), by="bob"))
+    assert [each.steps for each in history.state.pending_requests] == [(B,)], "that was about another step"
+    assert history.command(do.DecideRequest())
+
+    assert statuses(history, B) == ["dropped"]
 
 
 def test_other_arguments_begin_afresh_by_hand_and_need_only_what_they_refer_to():
@@ -233,6 +260,15 @@ def test_what_is_done_stays_and_what_runs_itself_or_by_a_child_is_left_alone(wha
 
     assert all(wants(history, what, key, summary="I know") for key in (A, B, C))
     assert statuses(history, A, B, C) == ["completed", "running", "waiting"]
+
+
+def test_what_ran_when_its_process_died_may_be_settled_while_the_run_rests():
+    history = ordered(Subtask(name="a"))
+    current(history, A)
+    skip = ev.StepRequested(what="skip", by="ann", steps=(A,))
+
+    assert why_refused(history.state, skip)
+    assert why_refused(history.state, skip, resting=True) == ""
 
 
 def test_what_was_left_out_is_left_out_once_and_may_be_supplied():

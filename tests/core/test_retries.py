@@ -13,18 +13,22 @@ from core.own import current, history_of
 from leadhand.core import decide as do
 from leadhand.core import events as ev
 from leadhand.core.decide.attempts import (
+    CUT,
     FIRST_DELAY_S,
     LONGEST_DELAY_S,
+    MAX_LOSSES,
+    REPAIRABLE,
     backoff_s,
     retry_after_s,
 )
-from leadhand.core.errors import INTERRUPTED, Failure, FailureClass
-from leadhand.core.limits import Limits
+from leadhand.core.errors import AWAY, INTERRUPTED, Failure, FailureClass
+from leadhand.core.limits import LONGEST_WAIT_S, Limits
 from leadhand.core.tool import ToolSpec
 from leadhand.core.work_order import Subtask, WorkOrder
 from leadhand.core.worker import Worker
 
 LOOK = ToolSpec(name="look", description="Look.", parameters={"type": "object"}, retries=2)
+CLASSES = st.sampled_from(list(FailureClass))
 
 
 def again(what: Failure, before: tuple[FailureClass, ...] = (), **more: Any) -> float | None:
@@ -41,6 +45,14 @@ def test_the_delay_lies_between_half_and_the_whole_of_the_exponential_one(count:
     assert backoff_s(count, key) == backoff_s(count, key)
 
 
+@given(CLASSES.filter(lambda class_: class_ is not FailureClass.RATE_LIMITED), st.sampled_from(["x", *REPAIRABLE]))
+def test_every_class_but_rate_limited_is_given_up_after_a_fixed_number_of_failures(class_: FailureClass, type_: str):
+    before: tuple[FailureClass, ...] = ()
+    while again(failure(class_, type_), before) is not None:
+        before = (*before, class_)
+        assert len(before) <= max(LOOK.retries, Limits().max_repairs, MAX_LOSSES)
+
+
 def test_transient_failures_are_tried_again_as_often_as_the_tool_allows():
     transient = failure("transient")
 
@@ -49,6 +61,23 @@ def test_transient_failures_are_tried_again_as_often_as_the_tool_allows():
     assert again(transient, (FailureClass.LOST, FailureClass.INVALID, FailureClass.RATE_LIMITED) * 2) is not None
     assert again(transient, tool=LOOK.evolve(retries=0)) is None
     assert again(transient, tool=None, limits=Limits(max_retries=0)) is None
+
+
+def test_a_model_that_is_away_for_longer_than_its_calls_wait_is_not_asked_again():
+    assert again(failure("transient", AWAY)) is None
+
+
+def test_lost_and_malformed_answers_are_tried_again_as_often_as_their_limits_allow():
+    for class_, most in ((FailureClass.LOST, MAX_LOSSES), (FailureClass.INVALID, Limits().max_repairs)):
+        assert again(failure(class_, CUT), (class_,) * (most - 1)) is not None
+        assert again(failure(class_, CUT), (class_,) * most) is None
+
+
+def test_a_service_may_ask_for_a_wait_and_for_no_longer_one_than_the_longest():
+    limited = failure("rate_limited")
+
+    assert again(limited.evolve(retry_after_s=3_600.0)) == 3_600
+    assert again(limited.evolve(retry_after_s=2 * LONGEST_WAIT_S)) == LONGEST_WAIT_S
 
 
 KEY = "wo-001.0"
@@ -73,6 +102,16 @@ def test_only_failures_of_one_class_use_up_its_tries_and_a_tool_has_its_own():
     assert history.command(do.Settle(KEY))
 
     assert history.state.steps[KEY].status == "failed"
+
+
+def test_only_the_attempt_that_runs_can_be_given_up():
+    history = looking()
+    history.fails(current(history, KEY), FailureClass.LOST)
+    assert not history.command(do.Lose(f"{KEY}/a1", failure("lost"))), "it has returned"
+    assert history.command(do.Settle(KEY))
+
+    assert current(history, KEY).attempt == f"{KEY}/a2"
+    assert not history.command(do.Lose(f"{KEY}/a1", failure("lost")))
 
 
 def test_rate_limits_do_not_count_as_failures():

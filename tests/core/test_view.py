@@ -153,6 +153,24 @@ def test_a_snapshot_holds_no_long_text_and_no_argument_twice():
     assert len(call.get("summary", "")) == 300
 
 
+def test_a_model_call_has_its_tokens_and_cost():
+    log = long_log(1)
+    usage = Usage(requests=1, input_tokens=90, cached_tokens=30, output_tokens=10, nanousd=700)
+    log = [
+        entry._replace(event=entry.event.evolve(usage=usage)) if entry.event.type == "model_call_returned" else entry
+        for entry in log
+    ]
+    projection, _ = projected(log)
+    calls = projection.document["steps"]["wo-001.0"]["attempts"]["1"]["calls"].values()
+    used = [
+        {name: call[name] for name in ("tokens", "output_tokens", "cached_tokens", "nanousd")}
+        for call in calls
+        if call["kind"] == "model"
+    ]
+    assert used
+    assert all(each == {"tokens": 100, "output_tokens": 10, "cached_tokens": 30, "nanousd": 700} for each in used)
+
+
 def test_what_a_person_cancelled_is_no_problem():
     failure = Failure.of("cancelled by Ann", "cancelled", FailureClass.REJECTED)
     entry = long_log(1)[0]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import pairwise
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -10,7 +11,7 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from leadhand.core.ids import subtask_key
-from leadhand.core.work_order import Subtask, WorkOrder, tie_problems
+from leadhand.core.work_order import Subtask, WorkOrder, references_in, renamed, tie_problems
 from leadhand.flows.seam.orders import issue
 
 
@@ -72,6 +73,16 @@ def test_an_order_cannot_be_changed():
         made.subtasks[0].name = "another"  # pyright: ignore[reportAttributeAccessIssue]
 
 
+_JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=8),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(st.sampled_from(["$result", "subtask", "path", "a"]), inner, max_size=3)
+    ),
+    max_leaves=8,
+)
+
+
 def test_a_name_that_is_unique_in_the_plan_means_its_subtask():
     refers = {"place": {"$result": {"subtask": "town", "path": "/raw"}}}
     plan = (
@@ -85,6 +96,24 @@ def test_a_name_that_is_unique_in_the_plan_means_its_subtask():
     assert first.args == {"place": {"$result": {"subtask": "wo-001.0", "path": "/raw"}}}
     assert second.needs == ("day",), "two subtasks have this name"
     assert digit.needs == ("wo-001.1",), "a number is an index"
+
+
+def named(value: Any) -> list[tuple[str, str | None]]:
+    """What a value refers to, from the outside in."""
+    inner = value.get("$result") if isinstance(value, dict) else None
+    if isinstance(inner, dict) and isinstance(inner.get("subtask"), (str, int)):
+        path = inner.get("path")
+        return [(str(inner["subtask"]), path if isinstance(path, str) else None)]
+    parts = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return [each for part in parts for each in named(part)]
+
+
+@settings(max_examples=2 * settings().max_examples)
+@given(_JSON)
+def test_only_what_names_a_subtask_is_a_reference(value: Any):
+    assert [*references_in(value)] == named(value)
+    renamed_value = renamed(value, lambda subtask: f"{subtask}.0")
+    assert [*references_in(renamed_value)] == [(f"{subtask}.0", path) for subtask, path in named(value)]
 
 
 @pytest.mark.parametrize(

@@ -158,6 +158,19 @@ async def test_a_reservation_covers_all_that_is_sent_and_all_that_may_be_answere
         assert began.reserved.nanousd >= 10 * 1_234
 
 
+async def test_what_calls_cost_is_counted_by_the_price_that_is_known(open_world: Any):
+    profile = PRICED.evolve(input_nanousd=4, cached_nanousd=1, cache_write_nanousd=5)
+    used = Usage(input_tokens=100, cached_tokens=30, cache_write_tokens=50, output_tokens=20)
+    world = open_world(FakeModels(plan(ask("a", "look", n=1)), profile=profile, usage=used), [Bench().look])
+    state = await world.run()
+    document = await world.document()
+
+    cost = 2 * (20 * 4 + 30 * 1 + 50 * 5 + 20 * 10)
+    assert state.spent == Money(requests=2, tokens=240, nanousd=cost)
+    tokens = {"input_tokens": 200, "cached_tokens": 60, "cache_write_tokens": 100, "output_tokens": 40}
+    assert document["usage"] == {"requests": 2, **tokens, "cost_usd": cost / 1e9}
+
+
 @pytest.mark.parametrize(("profile", "cost"), [(PRICED, 300 / 1e9), (FREE, 0.0)])
 async def test_an_answer_that_cannot_be_used_has_its_price_too(open_world: Any, profile: ModelProfile, cost: float):
     cut = Failure.of("the answer was cut", "cut_answer", FailureClass.INVALID)

@@ -71,6 +71,20 @@ async def test_a_failed_subtask_is_done_again_after_the_end_and_the_answer_is_a_
     assert [*state.orders] == ["wo-001"], "it was not done again in place"
 
 
+async def test_data_that_a_person_supplies_is_the_value_of_a_subtask_that_expects_an_object(open_world: Any):
+    shop = Shop(2)
+    schema = {"type": "object", "properties": {"n": {"type": "integer"}}}
+    chain = plan(
+        {**ask("a", "shop", n=1), "expected_output": schema},
+        {**ask("b", "shop", n={"$result": {"subtask": "0", "path": "/value/n"}}), "needs": [0]},
+    )
+    world = open_world(FakeModels(chain, work=GIVE_UP), [shop.tool])
+    await world.run()
+    await wish(world, StepRequested(what="supply", by="Ann", steps=("wo-001.0",), summary="it is two", raw={"n": 2}))
+
+    assert shop.asked == [1, 2]
+
+
 @pytest.mark.parametrize(
     ("asked", "named"),
     [

@@ -64,6 +64,26 @@ async def test_an_answer_is_the_whole_reply(open_world: Any, value: dict[str, An
     assert state.finished.answer == "four"
 
 
+@pytest.mark.parametrize("said", ["CANNOT: it is too dark", "**CANNOT:** it is too dark"])
+async def test_a_worker_gives_up_in_words(open_world: Any, said: str):
+    models = FakeModels(plan(ask("a")), work=said)
+    state = await open_world(models, [Bench().look]).run()
+
+    assert state.steps["wo-001.0"].failure.type == "gave_up"
+    assert state.steps["wo-001.0"].failure.message == "it is too dark"
+    assert len(models.requests("work")) == 1
+
+
+async def test_the_same_words_are_an_answer_of_a_worker_that_was_not_told_to_give_up_in_words(open_world: Any):
+    world = open_world(FakeModels(plan(ask("a")), work="CANNOT: a word of four consonants"), [Bench().look])
+    world.workers = tuple(
+        worker.evolve(instructions="Explain it.") if worker.name == "work" else worker for worker in world.workers
+    )
+    state = await world.run()
+
+    assert state.steps["wo-001.0"].data.summary == "CANNOT: a word of four consonants"
+
+
 async def test_nothing_of_an_answer_that_a_hook_blocks_is_in_the_end_of_its_run():
     class NoNumbers(Hooks):
         async def before_answer(self, run_id: str, definition: Any, answer: str, value: Any = None) -> Failure | None:

@@ -56,6 +56,15 @@ async def test_a_plan_that_cannot_be_carried_out_is_asked_for_again_with_the_rea
     assert told.message != objection.text, "which is for the model"
 
 
+async def test_a_plan_that_calls_a_tool_instead_is_told_that_this_is_no_plan(open_world: Any):
+    models = FakeModels([calls(("look", {"n": 1})), GOOD])
+    world = open_world(models, [Bench().look])
+    state = await world.run()
+
+    assert state.status is RunStatus.SUCCEEDED
+    assert "JSON" in str(models.requests("plan")[1].messages[2:])
+
+
 async def test_a_lead_without_a_model_fails_the_run_at_once_with_what_to_do(open_world: Any):
     models = FakeModels(down("the key was refused"))
     world = open_world(models, [Bench().look])
@@ -76,6 +85,19 @@ async def test_a_lead_that_is_down_in_passing_is_asked_again(open_world: Any):
     assert state.status is RunStatus.SUCCEEDED
     assert len(models.requests("plan")) == 3
     assert len(world.clock.slept) == 2, "it did not wait between the tries"
+
+
+async def test_a_review_that_stays_bad_leaves_gaps_beside_the_results(open_world: Any):
+    models = FakeModels(
+        plan({**ask("a", "look", n=1), "expected_output": "it"}), review={"verdicts": [], "complete": True}
+    )
+    world = open_world(models, [Bench().look])
+    state = await world.run()
+
+    assert state.status is RunStatus.PARTIAL
+    assert "saw 1" in state.finished.answer
+    assert [(gap.step, gap.class_) for gap in state.finished.gaps] == [("wo-001.0", FailureClass.INSUFFICIENT)]
+    assert len(models.requests("review")) == 3
 
 
 async def test_a_review_that_accepts_what_failed_is_asked_for_again(open_world: Any):

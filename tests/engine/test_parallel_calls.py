@@ -7,6 +7,8 @@ import json
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from engine.fakes import FakeModels, calls
 from engine.tools import Bench, refusal
@@ -16,6 +18,7 @@ from leadhand.core.events import ArtifactWritten, AttemptParked, ToolCallBegan
 from leadhand.core.limits import Limits
 from leadhand.core.run import RunStatus
 from leadhand.core.tool import ToolReturn, WriteArtifact
+from leadhand.engine.session.turn import with_listed_calls
 from leadhand.ports.models import ModelRequest
 from leadhand.tools.decorator import tool
 
@@ -161,6 +164,22 @@ async def test_a_plan_whose_subtask_names_a_list_of_calls_is_refused(open_world:
     assert state.status is RunStatus.SUCCEEDED
 
 
+NAMED = st.builds(lambda n: ("look", {"n": n}), st.integers(0, 9))
+
+
+@given(st.lists(st.one_of(NAMED, st.lists(NAMED, min_size=1, max_size=5))))
+def test_every_call_has_its_own_place_and_id_whatever_lists_it(reply: list[Any]):
+    message = calls(*(listing(*each) if isinstance(each, list) else each for each in reply))
+    flat = [call for each in reply for call in (each if isinstance(each, list) else [each])]
+
+    made = with_listed_calls(message, {"together": together.spec}).tool_calls
+
+    assert [(call.name, call.arguments) for call in made] == flat
+    assert len({call.id for call in made}) == len(made)
+    assert {call.id for call in message.tool_calls} <= {call.id for call in made}, "the first keeps the id of the list"
+    assert with_listed_calls(message, {"together": together.spec}).tool_calls == made, "ids are stable"
+
+
 @pytest.mark.parametrize("approve", ["auto", "ask"])
 async def test_a_call_that_reads_waits_for_one_of_its_toolset_that_writes_before_it(open_world: Any, approve: str):
     made: list[str] = []
@@ -230,3 +249,15 @@ async def test_calls_that_cannot_change_what_another_one_sees_are_made_at_once(o
     wanted = [("put", {"n": 1}), ("put", {"n": 2}), ("read", {"n": 1}), ("read", {"n": 2})]
     world = open_world(FakeModels(plan(ask("a")), work=[calls(*wanted), "done"]), [put, read])
     assert (await world.run()).status is RunStatus.SUCCEEDED
+
+
+async def test_a_delegated_task_is_carried_out_although_a_call_beside_it_waits_for_a_person(open_world: Any):
+    def work(request: ModelRequest, facts: dict[str, Any]) -> Any:
+        beside = calls(("helper", {"what": "look"}), ("send", {"amount": 1}))
+        return beside if facts.get("subtask", {}).get("name") == "a" else "looked"
+
+    bench = Bench()
+    world = open_world(FakeModels(plan(ask("a")), work=work), [helper, bench.send()])
+    state = await world.run()
+    assert state.status is RunStatus.WAITING
+    assert [step.data.summary for step in state.steps.values() if step.step.parent and step.data] == ["looked"]

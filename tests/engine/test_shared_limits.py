@@ -171,6 +171,26 @@ async def test_the_run_of_the_highest_priority_gets_the_next_place(
     assert [run_id for _, run_id in order][:first] == [high] * first
 
 
+async def test_a_call_that_asks_as_the_last_one_of_its_run_ends_is_not_forgotten(store: Any):
+    limit, limits, order = SharedLimit(scope="the model `fake`", most=1), Limiter(store, SystemClock()), list[str]()
+
+    async def use(run_id: str) -> None:
+        async with limits.permit(limit, run_id):
+            order.append(run_id)
+
+    async with asyncio.timeout(10):
+        async with limits.permit(limit, "run-1"):
+            other = asyncio.create_task(use("run-2"))
+            while not limits._queues[limit.scope].waits:  # noqa: ASYNC110
+                await asyncio.sleep(0)
+            second = asyncio.create_task(use("run-1"))
+            await asyncio.sleep(0)  # it has asked, and does not queue yet
+        await asyncio.gather(other, second)
+    assert order == ["run-2", "run-1"]
+    assert not limits._queues[limit.scope]._runs, "a run that is over is still remembered"
+    await limits.aclose()
+
+
 async def test_a_wait_for_a_place_is_shown_until_nobody_waits(
     store: Any, open_world: Any, monkeypatch: pytest.MonkeyPatch
 ):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from leadhand.engine.calls.permits import Queue, outside
+from leadhand.engine.calls.permits import Bounded, Queue, outside
 
 
 async def turns(count: int = 20) -> None:
@@ -116,4 +116,24 @@ async def test_a_call_that_begins_to_wait_while_another_takes_the_slot_back_take
     second_ends.set()
     async with asyncio.timeout(10):
         await asyncio.gather(*tasks)
+    assert (slots.in_use, slots._runs) == (0, {})
+
+
+async def test_a_task_that_outlives_its_attempt_takes_no_slot_and_stops_no_clock() -> None:
+    slots, ended, tasks = Queue(1), asyncio.Event(), list[asyncio.Task[None]]()
+
+    async def abandoned() -> None:
+        await ended.wait()
+        async with outside():
+            await asyncio.sleep(0)
+
+    async with slots.slot("a"), Bounded(60):
+        async with Bounded(30):
+            tasks.append(asyncio.create_task(abandoned()))
+        ended.set()
+        await asyncio.gather(*tasks)
+        ended.clear()
+        tasks.append(asyncio.create_task(abandoned()))
+    ended.set()
+    await asyncio.gather(*tasks)
     assert (slots.in_use, slots._runs) == (0, {})

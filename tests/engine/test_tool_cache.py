@@ -12,7 +12,7 @@ from memory_store import MemoryStore
 
 from engine.fakes import FakeModels
 from engine.worlds import World, ask, plan
-from leadhand.core.errors import StoreError
+from leadhand.core.errors import FailureClass, StoreError, ToolError
 from leadhand.core.events import ToolCallReturned
 from leadhand.core.run import RunStatus
 from leadhand.core.tool import ToolReturn
@@ -84,6 +84,25 @@ async def test_sample_data_are_not_used_online_nor_other_documents(store: Any, o
         await world.drive(run_id)
     assert len(looked.made) >= 3
     assert len({*looked.made}) == 1
+
+
+async def test_another_version_of_the_code_is_called(store: Any, open_world: Any):
+    for version, calls in (("1", 1), ("1", 0), ("2", 1)):
+        looked = Looked(version=version)
+        world: World = open_world(looking("Paris"), [looked.tool], store=store)
+        world._numbers = iter([len(await store.runs()) + 1])  # pyright: ignore[reportAttributeAccessIssue]
+        await ran(world)
+        assert len(looked.made) == calls
+
+
+async def test_a_failure_is_not_kept(store: Any, open_world: Any):
+    looked = Looked(retries=0)
+    world: World = open_world(looking("Paris"), [looked.tool], store=store)
+    looked.answer = ToolError("gone", type="gone", class_=FailureClass.UNAVAILABLE)
+    await world.drive(await world.start())
+    looked.answer = None
+    await ran(world)
+    assert len(looked.made) == 2
 
 
 async def test_a_result_expires(open_world: Any):
@@ -165,3 +184,10 @@ async def test_large_results_are_searched_for_secrets_on_another_thread(
     world: World = open_world(looking("Paris"), [looked.tool])
     await ran(world)
     assert [name.startswith("leadhand-tool") for name in threads] == [True]
+
+
+async def test_a_call_that_waited_uses_what_another_one_found_meanwhile(store: Any, open_world: Any):
+    looked = Looked(concurrency=1)
+    world = open_world(looking("Paris", "Paris", "Paris"), [looked.tool], store=store)
+    await ran(world)
+    assert len(looked.made) == 1

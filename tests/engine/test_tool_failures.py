@@ -21,7 +21,7 @@ from engine.tools import Bench, refusal
 from engine.worlds import ask, plan
 from leadhand.app.runtime.clock import SystemClock
 from leadhand.core.errors import FailureClass
-from leadhand.core.events import StepSettled, ToolCallBegan, ToolCallReturned
+from leadhand.core.events import AttemptScheduled, StepSettled, ToolCallBegan, ToolCallReturned
 from leadhand.core.limits import Limits
 from leadhand.core.run import RunStatus
 from leadhand.core.tool import ToolReturn
@@ -126,6 +126,24 @@ def test_a_process_ends_although_a_tool_hangs(tmp_path: Path):
 
     assert ended.stdout.strip() == "failed", ended.stderr
     assert ended.returncode == 0
+
+
+async def test_a_failure_in_passing_is_tried_again_with_growing_delays(open_world: Any):
+    bench = Bench()
+    world = open_world(FakeModels(plan(ask("a", "flaky", n=1))), [bench.flaky(3, retries=3)])
+    state = await world.run()
+
+    assert state.status is RunStatus.SUCCEEDED
+    assert bench.counts["flaky"] == 4
+    assert len(world.clock.slept) == 3
+    for delay, whole in zip(world.clock.slept, (0.5, 1.0, 2.0), strict=True):
+        assert 0.5 * whole <= delay <= whole + 0.001
+    again = [event for event in await world.events(AttemptScheduled) if event.continues is not None]
+    assert [(event.attempt, event.continues) for event in again] == [
+        ("wo-001.0/a2", "wo-001.0/a1"),
+        ("wo-001.0/a3", "wo-001.0/a2"),
+        ("wo-001.0/a4", "wo-001.0/a3"),
+    ]
 
 
 async def test_the_key_of_a_call_is_the_same_on_every_try(open_world: Any):

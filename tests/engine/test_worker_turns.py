@@ -29,6 +29,35 @@ def asked(models: FakeModels) -> dict[str, int]:
     return {worker: len(models.requests(worker)) for worker in ("plan", "work", "review", "compose")}
 
 
+@pytest.mark.parametrize(
+    ("returned", "summary"),
+    [
+        ("Low water at noon.", "Low water at noon."),
+        ("x" * 300, "x" * 300),
+        ("x" * 301, "x" * 299 + "…"),
+        ({"key": "x" * 400}, '{"key":"' + "x" * 291 + "…"),
+        (["a", 1], '["a",1]'),
+        (7.5, "7.5"),
+        ("  ", '"  "'),
+        (None, "null"),
+    ],
+    ids=["text", "long text", "longer text", "object", "list", "number", "blank", "nothing"],
+)
+async def test_what_a_tool_returned_is_the_result_whatever_it_is(open_world: Any, returned: Any, summary: str):
+    @tool
+    def find() -> Any:
+        """Find it."""
+        return returned
+
+    world = open_world(FakeModels(plan(ask("a", "find"))), [find])
+    state = await world.run()
+
+    assert asked(world.models)["work"] == 0
+    data = state.steps["wo-001.0"].data
+    assert (data.summary, data.raw) == (summary, returned)
+    assert len(data.summary) <= 300
+
+
 async def test_a_summary_that_is_cut_holds_no_part_of_a_secret(open_world: Any):
     secret = "swordfish-" * 5
 

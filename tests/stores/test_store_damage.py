@@ -164,6 +164,19 @@ async def test_a_value_of_another_type_stops_no_other_run(sqlite_url: str, run_s
             assert set(failed) <= {"run-1"}
 
 
+@pytest.mark.parametrize("value", ["'text'", "-5", "17"])
+async def test_a_blob_that_is_no_bytes_is_missing_and_damages_no_run(
+    sqlite_url: str, run_sql: RunSql, value: str
+) -> None:
+    async with aclosing(await open_store(sqlite_url)) as store:
+        await store.create("run-1", started())
+        await store.append("run-1", pauses("a"), blobs={"digest": b"content"})
+        run_sql(sqlite_url, f"UPDATE blobs SET body = {value}")
+        with pytest.raises(KeyError):
+            await store.blob("digest")
+        assert len(await store.read("run-1")) == 2
+
+
 # --- beside the log ---
 
 

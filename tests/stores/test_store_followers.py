@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from stores.contract import next_of, pauses, started
 
-from leadhand.core.errors import StoreError
+from leadhand.core.errors import NoSuchRun, StoreError
 from leadhand.stores import followers
 from leadhand.stores.opening import open_store
 from leadhand.stores.sql_store import SqlContextStore
@@ -89,4 +89,16 @@ async def test_closing_the_store_ends_its_followers_with_an_error(url: str) -> N
     await asyncio.sleep(0.02)
     await store.aclose()
     with pytest.raises(StoreError):
+        await waiting
+
+
+async def test_a_run_that_disappears_ends_its_followers(
+    store: SqlContextStore, other: SqlContextStore, url: str, run_sql: Any
+) -> None:
+    following = store.follow("run-1", after=1)
+    waiting = asyncio.create_task(next_of(following))
+    await asyncio.sleep(0.02)
+    run_sql(url, "DELETE FROM events WHERE run_id = ?", "run-1")
+    run_sql(url, "DELETE FROM runs WHERE run_id = ?", "run-1")
+    with pytest.raises(NoSuchRun):
         await waiting

@@ -215,6 +215,26 @@ async def test_only_runs_that_have_ended_are_deleted_if_asked_and_the_others_sto
         assert {run.run_id for run in await store.runs()} == {"run-2", "run-3"}
 
 
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "UPDATE events SET body = 'garbage'",
+        "DELETE FROM events WHERE seq = 2",
+        "UPDATE runs SET status = 'gone', created_at = 9000000000000000000",
+        "DELETE FROM runs",
+    ],
+)
+async def test_a_damaged_run_can_be_deleted(url: str, run_sql: RunSql, damage: str) -> None:
+    async with aclosing(await open_store(url)) as store:
+        await store.create("run-1", started())
+        await store.append("run-1", pauses("a", "b"))
+        await store.release("run-1", 1)
+        run_sql(url, damage)
+        await store.delete_runs(["run-1"])
+        assert run_sql(url, "SELECT * FROM events") == []
+        assert await store.damage() == []
+
+
 async def test_others_write_while_many_runs_are_deleted(url: str) -> None:
     import asyncio
 
