@@ -21,7 +21,8 @@ import struct
 import subprocess
 import sys
 import termios
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import asynccontextmanager
 from functools import cache
 from pathlib import Path
 from subprocess import Popen
@@ -31,6 +32,8 @@ from unittest import mock
 import pexpect
 from ptyprocess import PtyProcess
 
+PATIENCE_S = 90.0
+"""Longer than a program takes for anything, also on a busy machine."""
 _CHILD_SUBREAPER = 36
 _ENVIRONMENT = dict(os.environ)
 """Of the server: what the tests were started with."""
@@ -130,6 +133,64 @@ async def start_async(*command: str, **options: Any) -> asyncio.subprocess.Proce
     """Start a program as ``asyncio.create_subprocess_exec`` does."""
     with mock.patch("subprocess.Popen", Process):  # asyncio takes no other class
         return await asyncio.create_subprocess_exec(*command, **options)
+
+
+class Program:
+    """A program that runs, and what it says, a line at a time."""
+
+    def __init__(self, process: asyncio.subprocess.Process) -> None:
+        self.process = process
+
+    @property
+    def pid(self) -> int:
+        return self.process.pid
+
+    async def line(self) -> str:
+        """Return its next line."""
+        assert self.process.stdout is not None
+        async with asyncio.timeout(PATIENCE_S):
+            line = await self.process.stdout.readline()
+        assert line, f"it ended with {await self.process.wait()}: {await self.complaint()}"
+        return line.decode().strip()
+
+    async def tell(self, line: str = "") -> None:
+        """Answer its ``input()``."""
+        assert self.process.stdin is not None
+        self.process.stdin.write(f"{line}\n".encode())
+        await self.process.stdin.drain()
+
+    def signal(self, number: int) -> None:
+        """Send it a signal."""
+        self.process.send_signal(number)
+
+    async def kill(self) -> None:
+        """As ``kill -9`` does."""
+        self.process.kill()
+        await self.process.wait()
+
+    async def rest(self) -> Any:
+        """Return its exit code and what it still has to say, once it has ended."""
+        assert self.process.stdout is not None
+        async with asyncio.timeout(PATIENCE_S):
+            said = (await self.process.stdout.read()).decode()
+            return await self.process.wait(), said
+
+    async def complaint(self) -> str:
+        """Return what it has written to stderr, if that is a pipe."""
+        return (await self.process.stderr.read()).decode() if self.process.stderr is not None else ""
+
+
+@asynccontextmanager
+async def started(*command: str, **options: Any) -> AsyncGenerator[asyncio.subprocess.Process]:
+    """Start a program with pipes, and kill it at the end of the block, if it is still there."""
+    pipes = {"stdin": asyncio.subprocess.PIPE, "stdout": asyncio.subprocess.PIPE}
+    process = await start_async(*command, **{**pipes, **options})
+    try:
+        yield process
+    finally:
+        if process.returncode is None:
+            process.kill()
+        await process.communicate()
 
 
 class OnTerminal(pexpect.spawn):

@@ -5,9 +5,8 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import signal
 import sys
-from asyncio.subprocess import PIPE, Process
+from asyncio.subprocess import Process
 from collections import Counter
 from collections.abc import AsyncGenerator, Callable, Generator, Iterable
 from contextlib import asynccontextmanager, contextmanager
@@ -16,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import psycopg
-from processes import start_async
+from processes import Program, started
 
 from cluster.pieces import pieces
 from leadhand import Leadhand
@@ -31,39 +30,16 @@ FLOWS = str(Path(__file__).with_name("pieces.py"))
 PATIENCE_S = 60.0
 
 
-@dataclass
-class Machine:
-    """One process; ``host`` is what it calls itself in the log, if it said so."""
+class Machine(Program):
+    """One process, which writes its errors to a ``log``; ``host`` is what it calls itself there, if it said so."""
 
-    process: Process
-    log: Path
-    host: str = ""
+    def __init__(self, process: Process, log: Path) -> None:
+        super().__init__(process)
+        self.log = log
+        self.host = ""
 
-    @property
-    def pid(self) -> int:
-        return self.process.pid
-
-    def signal(self, number: int) -> None:
-        os.kill(self.pid, number)
-
-    async def kill(self) -> None:
-        """As ``kill -9`` does."""
-        self.process.kill()
-        await self.process.wait()
-
-    async def line(self) -> str:
-        assert self.process.stdout is not None
-        async with asyncio.timeout(PATIENCE_S):
-            line = await self.process.stdout.readline()
-        assert line, f"it ended with {await self.process.wait()}: {self.log.read_text()}"
-        return line.decode().strip()
-
-    async def rest(self) -> tuple[int, str]:
-        """Its exit code, and what else it wrote."""
-        assert self.process.stdout is not None
-        async with asyncio.timeout(PATIENCE_S):
-            said = (await self.process.stdout.read()).decode()
-            return await self.process.wait(), said
+    async def complaint(self) -> str:
+        return self.log.read_text()
 
 
 @dataclass
@@ -77,18 +53,11 @@ class Cluster:
     @asynccontextmanager
     async def process(self, *words: str, name: str) -> AsyncGenerator[Machine]:
         log = self.folder / f"{name}.log"
+        command = (sys.executable, "-m", "leadhand", *words, "--home", str(self.folder / name))
+        environment = {**os.environ, "LEADHAND_DATABASE_URL": self.url, **self.environment}
         with log.open("w") as errors:
-            started = await start_async(
-                sys.executable, "-m", "leadhand", *words, "--home", str(self.folder / name), stdout=PIPE, stderr=errors,
-                env={**os.environ, "LEADHAND_DATABASE_URL": self.url, **self.environment},
-            )  # fmt: skip
-        try:
-            yield Machine(started, log)
-        finally:
-            if started.returncode is None:
-                os.kill(started.pid, signal.SIGCONT)
-                started.kill()
-                await started.wait()
+            async with started(*command, stdin=None, stderr=errors, env=environment) as process:
+                yield Machine(process, log)
 
     @asynccontextmanager
     async def host(self, name: str, *words: str) -> AsyncGenerator[Machine]:

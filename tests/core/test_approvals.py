@@ -11,11 +11,11 @@ from core.histories import NOON, History, failure
 from core.own import DELEGATES, Commanded, assigned, current, decided, history_of
 from leadhand.core import decide as do
 from leadhand.core import events as ev
-from leadhand.core.approval import EFFECT, Approval, Question, args_hash
+from leadhand.core.approval import EFFECT, Approval, Question, args_hash, policy_of
 from leadhand.core.decide import due
 from leadhand.core.relations import ended_by
 from leadhand.core.run import AttemptStatus
-from leadhand.core.tool import ApprovalPolicy, Delegate, Effect
+from leadhand.core.tool import ApprovalPolicy, Delegate, Effect, ToolSpec
 from leadhand.core.work_order import OpenCall
 from leadhand.core.work_result import ResultData
 from leadhand.core.worker import ALL_TOOLS, Worker
@@ -258,3 +258,48 @@ def test_what_a_person_settles_asks_nobody_any_more_nor_does_what_it_asked_for()
     assert status(history, "a/t1/c0/t1/c0") == "denied"
     child = history.state.steps["a/t1/c0"]
     assert (child.status, child.attempt) == ("dropped", None)
+
+
+ASK, AUTO, NEVER = ApprovalPolicy.ASK, ApprovalPolicy.AUTO, ApprovalPolicy.NEVER
+
+
+def spec(effect: str = "once", approval: ApprovalPolicy | None = None) -> ToolSpec:
+    return ToolSpec(
+        name="send_mail",
+        description="Send a mail.",
+        parameters={"type": "object"},
+        effect=Effect(effect),
+        approval=approval,
+        toolset="mail",
+        import_path="myshop.mail:send_mail",
+    )
+
+
+@pytest.mark.parametrize(
+    ("tool", "policy", "rules", "expected"),
+    [
+        (spec(), ASK, {}, ASK),
+        (spec(), AUTO, {}, AUTO),
+        (spec(), NEVER, {}, NEVER),
+        (spec("pure"), NEVER, {}, AUTO),
+        (spec("idempotent"), ASK, {}, AUTO),
+        (spec("pure", ASK), AUTO, {}, AUTO),
+        (spec("pure", ASK), ASK, {}, ASK),
+        (spec(approval=AUTO), ASK, {}, AUTO),
+        (spec(approval=NEVER), AUTO, {"tool:send_mail": AUTO}, NEVER),
+        (spec(), ASK, {"tool:send_*": AUTO}, AUTO),
+        (spec(), ASK, {"tool:read_*": AUTO}, ASK),
+        (spec(), ASK, {"toolset:mail": NEVER}, NEVER),
+        (spec(), ASK, {"effect:once": AUTO}, AUTO),
+        (spec("pure"), AUTO, {"effect:pure": ASK}, ASK),
+        (spec(), ASK, {"origin:myshop.*": AUTO}, AUTO),
+        (spec(), ASK, {"origin:other.*": AUTO, "tool:*": NEVER}, NEVER),
+        (spec(), ASK, {"tool:*": NEVER, "effect:once": AUTO}, NEVER),
+        (spec(approval=AUTO), ASK, {"tool:*": ASK}, ASK),
+        (spec(), ASK, {"colour:red": AUTO}, ASK),
+    ],
+)
+def test_the_first_word_that_fits_holds(
+    tool: ToolSpec, policy: ApprovalPolicy, rules: dict[str, ApprovalPolicy], expected: ApprovalPolicy
+):
+    assert policy_of(tool, policy, rules) is expected

@@ -1,10 +1,11 @@
-"""Paths of artifacts: every path that is accepted stays in its folder, on every system."""
+"""Values and paths that come through the doors: within limits, and never out of their folder."""
 
 from __future__ import annotations
 
 import ntpath
 import posixpath
 import unicodedata
+from typing import Any
 
 import pytest
 from hypothesis import example, given
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 
 from leadhand.core.artifact import LONGEST_NAME, LONGEST_PATH, MAX_DEPTH, confined
 from leadhand.core.errors import UsageError
+from leadhand.core.value import LARGEST, TOO_DEEP, json_problem
 
 # Pieces that paths are attacked with, mixed with letters.
 WINDOWS, UNICODE = ("\\", ":", "C:", "NUL", "com1"), ("é", "e\u0301", "\u202e", "\uff0f", "\uff0e")
@@ -115,3 +117,27 @@ def test_usual_names_are_accepted(path: str, found: str) -> None:
 def test_a_path_that_leaves_its_folder_anywhere_is_refused(path: str) -> None:
     with pytest.raises(UsageError, match="is not a path for an artifact"):
         confined(path)
+
+
+def nested(levels: int, inner: Any = 0) -> Any:
+    """A value of this many levels, lists and objects in turn."""
+    for level in range(levels):
+        inner = [inner] if level % 2 else {"a": inner}
+    return inner
+
+
+@pytest.mark.parametrize("levels", [200, 240, 254, 300, 900, 100_000])
+def test_however_deep_a_value_is_the_reason_is_the_same(levels: int) -> None:
+    assert json_problem(nested(levels)) == TOO_DEEP
+
+
+def test_a_large_value_is_refused_with_its_size_and_the_limit() -> None:
+    assert json_problem("x" * (LARGEST - 2)) == ""
+    assert all(f"{each:,}" in json_problem(["x" * LARGEST]) for each in (LARGEST + 4, LARGEST))
+
+
+def test_what_json_does_not_have_is_refused() -> None:
+    cycle: list[Any] = []
+    cycle.append(cycle)
+    for value in (float("nan"), float("inf"), object(), {1, 2}, b"x", 10**5_000, cycle):
+        assert json_problem(value)

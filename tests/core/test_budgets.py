@@ -116,3 +116,8 @@ def test_a_person_changes_the_ceiling_while_calls_are_open():
 
     assert not refused(found, began("z", 6)).may_fit
     assert found.run == Account(most(5), NOTHING, cents(20))
+
+
+def test_an_unknown_price_is_counted_as_it_was_reserved_and_known_to_be_unknown():
+    assert Usage(input_tokens=3, output_tokens=4).used(Money(nanousd=9)) == Money(1, 7, 9)
+    assert Usage().nanousd is None

@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from core.histories import History, definition
-from core.moves import histories
+from core.invariants import check_list
+from core.moves import histories, walk
+from leadhand.app.export.run_document import run_document, run_line
 from leadhand.core import decide as do
 from leadhand.core import events as ev
 from leadhand.core.errors import FailureClass
-from leadhand.core.outcome import all_gaps, concluded, may_be_used, plain_list, source_numbers
-from leadhand.core.run import Gap, RunStatus
+from leadhand.core.ids import step_of
+from leadhand.core.outcome import FlowAnswer, all_gaps, concluded, may_be_used, plain_list, source_numbers
+from leadhand.core.run import ENDED, Gap, RunStatus
+from leadhand.core.words.failures import out_of_time
 from leadhand.core.work_order import Subtask, WorkOrder
 from leadhand.core.work_result import DOUBTED, Claim, ClaimVerdict, Doubt, Judgement, Review
+from leadhand.ports.runs import RunListing
 from leadhand.verify.claims import citations_in
 
 
@@ -134,3 +142,168 @@ def test_a_failed_subtask_is_a_gap_of_its_class_with_a_next_action(class_: Failu
         assert class_ is FailureClass.RATE_LIMITED
     assert gap.class_ is class_
     assert gap.next_action
+
+
+RAISE_TIMEOUT = "raise timeout, and resume the run"
+
+
+def ordered(subtasks: int, **limits: Any) -> History:
+    """A run whose order is handed out."""
+    history = History(definition(**limits))
+    issued = tuple(Subtask(name=f"s{number}") for number in range(subtasks))
+    history.command(do.IssueOrder(order=WorkOrder(work_order_id="wo-001", goal="it", subtasks=issued)))
+    history.decide_all()
+    return history
+
+
+def finish_first(history: History) -> None:
+    """The first subtask comes back and passes the code checks; the others are still under way."""
+    history.works(next(attempt for attempt in history.live if step_of(attempt.attempt) == "wo-001.0"))
+    history.command(do.Settle(step="wo-001.0"))
+
+
+def test_a_cancelled_run_lists_what_was_found_and_has_gaps_for_the_rest() -> None:
+    history = ordered(2)
+    finish_first(history)
+    history.write(ev.RunRequested(what="cancel", by="ann"))
+    history.decide_all()
+
+    finished = history.state.finished
+    assert finished is not None
+    assert (finished.status, finished.answer) == (RunStatus.CANCELLED, "- wo-001.0 is done")
+    assert [(gap.step, gap.class_) for gap in finished.gaps] == [("wo-001.1", FailureClass.REJECTED)]
+    assert all("ann" in gap.reason for gap in finished.gaps)
+    assert not any("raise" in gap.next_action for gap in finished.gaps), "no limit was reached"
+
+
+def test_what_was_never_begun_names_the_limit_that_ended_the_rest() -> None:
+    history = History(definition(batch_size=1, timeout_s=90))
+    issued = (Subtask(name="a"), Subtask(name="b"))
+    history.command(do.IssueOrder(order=WorkOrder(work_order_id="wo-001", goal="it", subtasks=issued)))
+    history.decide_all()
+    history.command(do.End(FlowAnswer(failure=out_of_time("so it is", 90))))
+
+    gaps = all_gaps(history.state, history.policy.answer(history.state))
+    assert all("so it is" in gap.reason for gap in gaps)
+    assert [gap.next_action for gap in gaps] == [RAISE_TIMEOUT] * 2
+    assert history.state.finished is not None
+    assert history.state.finished.gaps == tuple(gaps)
+
+
+KEYS = {
+    *("run_id", "flow", "request", "status", "answer", "sources", "gaps", "work_orders", "work_states", "work_state"),
+    *("value", "evidence", "outcome", "done", "failure", "question", "claims"),
+    *("context_store", "artifacts", "approvals", "usage", "limits", "model", "created_at", "finished_at", "last_seq"),
+}
+"""What is promised of every run of the work-order flow."""
+PLAN_FAILED = walk(59, 60, to_the_end=True, max_steps=1)
+"""The plan of this run fails after one of its subtasks began."""
+REPLANNED = walk(59, 60, to_the_end=True)
+"""The plan of this run is written again after one of its subtasks began."""
+LEFT_OUT = walk(20, 60, to_the_end=True, max_steps=1)
+"""The plan of this run does not contain a subtask that began and is still running."""
+TAKEN_OVER = walk(18, 60, to_the_end=True)
+"""The order of this run takes over the result of a subtask that began and is still running."""
+REJECTED = walk(145, 60, to_the_end=True, max_steps=1)
+"""A person settles a subtask of this run, whose result the review rejected."""
+
+
+def document(history: History) -> dict[str, Any]:
+    """The document of a history, as JSON has it."""
+    return json.loads(run_document(history.state, owner="host-1").model_dump_json())
+
+
+@pytest.mark.parametrize("status", RunStatus)
+def test_a_finished_run_has_no_owner_in_a_list_either(status: RunStatus):
+    listing = RunListing(
+        run_id="run_1", flow="f", request="r", status=status, model="m", created_at=datetime.now(UTC), head_seq=1,
+        epoch=1, owner="host-1",
+    )  # fmt: skip
+    assert run_line(listing).owner == (None if status in ENDED else "host-1")
+
+
+@given(histories(most_steps=60))
+def test_the_document_has_the_promised_keys_and_is_json(history: History):
+    made = document(history)
+
+    assert set(made) >= KEYS
+    assert made["status"] == history.state.status
+    assert made["last_seq"] == len(history.log)
+    assert set(made["usage"]) >= {"requests", "input_tokens", "output_tokens", "cost_usd"}
+    assert (made["owner"] is None) == (history.state.status in ENDED)
+    assert made["answer"] == (history.state.finished.answer or None if history.state.finished is not None else None)
+    ended = history.state.status in ENDED
+    asked = [each.id for each in history.state.questions.values() if each.reply is None and not ended]
+    assert (made["question"] or {}).get("id") == next(iter(asked), None)
+    actions = {action["action"] for action in made["outcome"]["actions"]}
+    assert actions <= ({"resume", "retry", "follow_up"} if ended else {"answer", "approve", "resume"})
+    verdicts = [claim["verdict"] for claim in made["claims"]]
+    assert {verdict.value: made["evidence"][verdict] for verdict in ClaimVerdict} == {
+        verdict.value: verdicts.count(verdict) for verdict in ClaimVerdict
+    }
+    assert {doubt["n"] for doubt in made["evidence"]["doubts"]} <= {claim["n"] for claim in made["claims"]}
+
+
+@given(histories(most_steps=60))
+def test_there_is_one_state_for_each_order_and_the_latest_stands_alone_too(history: History):
+    made = document(history)
+
+    assert [order["work_order_id"] for order in made["work_orders"]] == list(history.state.orders)
+    assert [state["work_order_id"] for state in made["work_states"]] == list(history.state.orders)
+    assert made["work_state"] == (made["work_states"][-1] if made["work_states"] else None)
+    for order, state in zip(made["work_orders"], made["work_states"], strict=True):
+        assert list(state["subtask_state"]) == [str(index) for index in range(len(order["subtasks"]))]
+        assert [shown["name"] for shown in state["subtask_state"].values()] == [s["name"] for s in order["subtasks"]]
+        assert state["completed"] == all(s["status"] == "completed" for s in state["subtask_state"].values())
+        assert all({"name", "args", "tool"} <= set(subtask) for subtask in order["subtasks"])
+
+
+@given(histories(most_steps=60))
+def test_the_evidence_of_a_subtask_is_in_the_context_store_and_is_about_it(history: History):
+    made = document(history)
+    kept = {event["event_id"]: event for event in made["context_store"]["events"]}
+
+    cited: list[str] = []
+    for state in made["work_states"]:
+        for index, subtask in state["subtask_state"].items():
+            for event_id in subtask["event_ids"]:
+                event = kept[event_id]
+                expected = {"work_order_id": state["work_order_id"], "subtask_index": int(index)}
+                assert {name: event["refs"][name] for name in expected} == expected
+                assert event["refs"].get("step") is None, "a subtask is named by its order and index"
+                assert event["task_name"] == subtask["name"]
+                cited.append(event_id)
+            last = kept[subtask["event_ids"][-1]] if subtask["event_ids"] else None
+            if subtask["status"] == "completed":
+                assert last is not None
+                assert last["result"] == "success"
+                assert last["content"]["summary"]
+    ordered = {key for order in history.state.orders.values() for key in order.order.subtask_keys}
+    early = {event_id: event["refs"].get("step") for event_id, event in kept.items() if event_id not in cited}
+    assert all(key.startswith("wo-001.") and key not in ordered for key in early.values()), "an event belongs to nobody"
+    assert sorted([*cited, *early]) == sorted(kept), "an event belongs to two"
+
+
+@given(histories(most_steps=60))
+def test_an_event_in_the_context_store_holds_the_arguments_and_the_outcome(history: History):
+    for event in document(history)["context_store"]["events"]:
+        assert set(event) >= {"event_id", "timestamp", "task_name", "result", "agent", "content", "refs"}
+        assert event["result"] in ("success", "failure")
+        if event["result"] == "failure":
+            assert set(event["content"]["error"]) >= {"message", "type", "class"}
+        assert event["timestamp"].endswith("Z")
+
+
+@given(histories(most_steps=60))
+def test_the_document_made_twice_is_the_same(history: History):
+    assert document(history) == document(history)
+
+
+@given(histories(most_steps=60))
+@example(PLAN_FAILED)
+@example(REPLANNED)
+@example(LEFT_OUT)
+@example(TAKEN_OVER)
+@example(REJECTED)
+def test_a_list_counts_the_same_subtasks_as_the_page_of_the_run_after_every_event(history: History):
+    check_list("run_1", history.log)

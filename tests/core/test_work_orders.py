@@ -1,7 +1,8 @@
-"""Plans become orders: what is wrong with one is found before anything runs, and nothing that is right is refused."""
+"""Orders and their subtasks, those that begin early, and workers that are made in a run."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
@@ -10,8 +11,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
+from core.histories import History, definition
+from core.own import DELEGATES, assigned, comes_back, decided, history_of
+from leadhand.core import decide as do
+from leadhand.core import events as ev
+from leadhand.core.decide.attempts import may_begin
+from leadhand.core.errors import FailureClass
 from leadhand.core.ids import subtask_key
-from leadhand.core.work_order import Subtask, WorkOrder, references_in, renamed, tie_problems
+from leadhand.core.relations import tools_of
+from leadhand.core.tool import DYNAMIC_WORKERS, ApprovalPolicy, DefineWorker, Delegate, ToolSpec
+from leadhand.core.work_order import Subtask, WorkOrder, references_in, renamed, subtask_step, tie_problems
+from leadhand.core.work_result import ResultData
+from leadhand.core.worker import ALL_TOOLS, Worker
 from leadhand.flows.seam.orders import issue
 
 
@@ -127,3 +138,225 @@ def test_only_what_names_a_subtask_is_a_reference(value: Any):
 )
 def test_events_name_the_worker_file_or_the_tool(subtask: Subtask, agent: str):
     assert subtask.agent == agent
+
+
+LOOK = Subtask(name="a", tool="look", args={"n": 1})
+REFERENCE = {"n": {"$result": {"subtask": "wo-001.1", "path": "/raw/n"}}}
+
+
+def run(**more: Any) -> History:
+    what = definition()
+    return History(what.evolve(**{"tools": (*what.tools, *DELEGATES), **more}))
+
+
+@pytest.mark.parametrize(
+    ("changed", "of_run", "expected"),
+    [
+        ({}, {}, True),
+        ({"tool": "write"}, {}, True),
+        ({"tool": "send"}, {}, False),
+        ({"tool": "send"}, {"approve": ApprovalPolicy.AUTO}, False),
+        ({"tool": "research"}, {}, False),
+        ({"tool": "fly"}, {}, False),
+        ({"tool": None}, {}, False),
+        ({"args": {}}, {}, False),
+        ({"args": REFERENCE}, {}, False),
+        ({"needs": ("wo-001.1",)}, {}, False),
+        ({"worker": "work"}, {}, False),
+        ({}, {"approve_plan": True}, False),
+        ({}, {"plan_only": True}, False),
+        ({}, {"approve_rules": {"tool:look": ApprovalPolicy.ASK}}, False),
+        ({}, {"approve_rules": {"tool:look": ApprovalPolicy.NEVER}}, False),
+    ],
+)
+def test_a_subtask_begins_early_only_if_its_call_can_be_repeated_and_nobody_is_asked(
+    changed: dict[str, Any], of_run: dict[str, Any], expected: bool
+):
+    assert may_begin(run(**of_run).state, LOOK.evolve(**changed)) is expected
+
+
+def test_a_subtask_does_not_begin_early_with_a_tool_that_its_worker_lacks():
+    workers = (each.evolve(tools=("write",)) if each.name == "work" else each for each in definition().workers)
+
+    assert not may_begin(run(workers=tuple(workers)).state, LOOK)
+
+
+def test_an_order_adopts_what_began_early_as_it_is_and_nothing_begins_early_after_it():
+    history = run()
+    assert history.command(do.IssueStep(subtask_step("wo-001.0", LOOK)))
+    order = WorkOrder(work_order_id="wo-001", goal="it", subtasks=(LOOK,))
+    assert not history.command(do.IssueOrder(order.evolve(subtasks=(LOOK.evolve(args={"n": 2}),))))
+    assert history.command(do.IssueOrder(order))
+
+    assert history.state.steps["wo-001.0"].order == "wo-001"
+    assert not history.command(do.IssueStep(subtask_step("wo-002.0", LOOK)))
+
+
+def test_what_began_early_has_the_arguments_that_were_written():
+    history = run()
+    assert history.command(do.IssueStep(subtask_step("wo-001.0", LOOK)))
+    history.fails(history.live[0], FailureClass.UNAVAILABLE)
+    assert history.command(do.Settle("wo-001.0"))
+    for args, status in (({"n": 2}, "failed"), (None, "pending")):
+        history.write(ev.StepRequested(what="retry", by="ann", steps=("wo-001.0",), args=args))
+        assert history.command(do.DecideRequest())
+        assert history.state.steps["wo-001.0"].status == status
+
+
+def test_a_plan_that_is_written_again_has_nothing_of_the_one_before_it_from_there_on():
+    history = run()
+    history.decide_all()
+    (planning,) = history.live
+    history.starts(planning)
+    for index, value in ((0, "a"), (1, "b"), (2, "c"), (1, "d")):
+        history.write(ev.ElementWritten(attempt=planning.attempt, index=index, value=value))
+
+    assert history.live[0].written == ((0, "a"), (1, "d"))
+
+
+LEAD = Worker(name="lead", tools=(ALL_TOOLS,), counts=True)
+NARROW = Worker(name="narrow", tools=("look", "research", "make"), counts=True)
+DECLARED = Worker(name="evaluator", instructions="Judge it.", tools=("look", "write"), declared=True)
+
+
+def working(worker: Worker = LEAD) -> History:
+    """A run of a project with a declared worker and a tool that makes workers, in which a lead is at work."""
+    history = history_of(worker)
+    run = history.state.definition
+    make = ToolSpec(name="make", description="makes workers", parameters={"type": "object"}, toolset=DYNAMIC_WORKERS)
+    history.state = replace(
+        history.state,
+        definition=run.evolve(tools=(*run.tools, make), workers=(worker, DECLARED)),
+    )
+    assigned(history, "a", worker.name)
+    return history
+
+
+def refusal(history: History, ask: DefineWorker | Delegate) -> str:
+    """Return why an ask is refused."""
+    (answered,) = decided(history, "a", ask)
+    assert isinstance(answered, ev.CallAnswered)
+    assert not answered.ok
+    return answered.content
+
+
+def test_a_declared_worker_can_be_called_with_the_tools_that_its_caller_has_too() -> None:
+    history = working(NARROW)
+    (issued,) = decided(history, "a", Delegate(worker="evaluator"), tool="research")
+    assert isinstance(issued, ev.StepIssued)
+    assert tools_of(history.state, issued.step) == {"look"}, "write is the worker's, and not its caller's"
+
+
+def test_only_another_worker_keeps_the_tool_that_called_it() -> None:
+    """A worker may call further workers with it, but neither itself nor a worker of the flow may."""
+    history = working()
+    wide = DECLARED.evolve(tools=(ALL_TOOLS,))
+    history.state = replace(history.state, definition=history.state.definition.evolve(workers=(LEAD, wide)))
+    (another,) = decided(history, "a", Delegate(worker="evaluator"), tool="research")
+    assert isinstance(another, ev.StepIssued)
+    assert "research" in tools_of(history.state, another.step)
+    history.decide_all()
+    (itself,) = decided(history, "a/t1/c0", Delegate(), tool="research")
+    assert isinstance(itself, ev.StepIssued)
+    assert itself.step.worker == "evaluator"
+    assert "research" not in tools_of(history.state, itself.step)
+
+    history = working()
+    (no_worker,) = decided(history, "a", Delegate(), tool="research")
+    assert isinstance(no_worker, ev.StepIssued)
+    history = working()
+    history.state = replace(
+        history.state, definition=history.state.definition.evolve(workers=(LEAD, LEAD.evolve(name="other")))
+    )
+    (other,) = decided(history, "a", Delegate(worker="other"), tool="research")
+    assert isinstance(other, ev.StepIssued)
+    assert "research" not in tools_of(history.state, other.step)
+
+
+def test_a_worker_without_a_list_of_tools_has_its_makers_but_cannot_make_workers() -> None:
+    history = working()
+    (defined, _) = decided(history, "a", DefineWorker(name="poet", instructions="Write."))
+    assert isinstance(defined, ev.WorkerDefined)
+    assert set(defined.worker.tools) == {tool.name for tool in history.state.definition.tools} - {"make"}
+
+
+def test_a_worker_that_was_made_makes_no_workers() -> None:
+    assert "make" in refusal(working(), DefineWorker(name="poet", instructions="Write.", tools=("make",)))
+
+
+def test_a_maker_cannot_give_a_tool_that_it_lacks() -> None:
+    wanted = DefineWorker(name="poet", instructions="Write.", tools=("write",))
+    assert "write" in refusal(working(NARROW), wanted)
+
+
+def test_a_worker_has_the_limits_of_its_maker() -> None:
+    limits = {"max_turns": 3, "max_requests": 4, "max_tokens": 5_000, "budget": 0.5}
+    (defined, _) = decided(working(LEAD.evolve(**limits)), "a", DefineWorker(name="poet", instructions="Write."))
+    assert isinstance(defined, ev.WorkerDefined)
+    assert defined.worker.limits == limits
+
+
+def test_a_worker_cannot_take_the_name_of_a_declared_one() -> None:
+    wanted = DefineWorker(name="evaluator", instructions="Write.")
+    assert "'evaluator'" in refusal(working(), wanted)
+
+
+def test_its_maker_can_define_a_worker_again() -> None:
+    history = working()
+    decided(history, "a", DefineWorker(name="poet", instructions="Write."))
+    history.decide_all()
+    (defined, _) = decided(history, "a", DefineWorker(name="poet", instructions="Write verse."), turn=2)
+    assert isinstance(defined, ev.WorkerDefined)
+    worker = history.state.worker("poet")
+    assert worker is not None
+    assert worker.instructions == "Write verse."
+
+
+def test_another_worker_cannot_replace_it() -> None:
+    history = working()
+    decided(history, "a", DefineWorker(name="poet", instructions="Write."))
+    assigned(history, "b", "lead")
+    (answered,) = decided(history, "b", DefineWorker(name="poet", instructions="Steal."))
+    assert isinstance(answered, ev.CallAnswered)
+    assert (answered.ok, "'poet'" in answered.content) == (False, True)
+
+
+@pytest.mark.parametrize("through", [["evaluator"], ["evaluator", "second"]])
+def test_a_worker_cannot_call_itself_also_not_through_others(through: list[str]) -> None:
+    history = working()
+    wide = DECLARED.evolve(tools=(ALL_TOOLS,))
+    history.state = replace(
+        history.state,
+        definition=history.state.definition.evolve(workers=(LEAD, wide, wide.evolve(name="second"))),
+    )
+    key = "a"
+    for name in through:
+        decided(history, key, Delegate(worker=name), tool="research")
+        history.decide_all()
+        key = f"{key}/t1/c0"
+    (answered,) = decided(history, key, Delegate(worker="evaluator"), tool="research")
+    assert isinstance(answered, ev.CallAnswered)
+    assert "evaluator" in answered.content
+
+
+def test_a_call_of_a_worker_returns_what_it_answered() -> None:
+    history = working()
+    decided(history, "a", Delegate(worker="evaluator"), tool="research")
+    comes_back(history, "a/t1/c0", ResultData(summary="a good deck"))
+    history.decide_all()
+    assert history.state.steps["a"].evidence[0].summary == "a good deck"
+
+
+def test_the_makers_of_workers_are_part_of_the_state() -> None:
+    history = working()
+    decided(history, "a", DefineWorker(name="poet", instructions="Write.", description="Writes verse."))
+    assert history.state.makers == {"poet": "a"}
+    assert history.state.workers["poet"].description == "Writes verse."
+    assert history.state.is_worker("poet")
+    assert history.state.is_worker("evaluator")
+    assert not history.state.is_worker("lead")
+
+
+@pytest.mark.parametrize("ask", [Delegate(worker="nobody"), Delegate(worker="poet")])
+def test_a_worker_that_nobody_defined_cannot_be_called(ask: Delegate) -> None:
+    assert repr(ask.worker) in refusal(working(), ask)

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from processes import start_async
+from processes import PATIENCE_S, Program, started
 
 import leadhand
 from leadhand.core.events import Entry, ModelCallReturned, RunClaimed, ToolCallReturned
@@ -26,52 +26,25 @@ from leadhand.stores.opening import open_store
 
 CHILD = Path(__file__).with_name("child.py")
 SOURCE = Path(leadhand.__file__).parents[1]
-PATIENCE_S = 90.0
 
 
-class Life:
+class Life(Program):
     """A process of ``child.py``; what it says is JSON, a line at a time."""
-
-    def __init__(self, process: asyncio.subprocess.Process) -> None:
-        self._process = process
 
     async def said(self) -> dict[str, Any]:
         """Its next line."""
-        assert self._process.stdout is not None
-        async with asyncio.timeout(PATIENCE_S):
-            line = await self._process.stdout.readline()
-        assert line, f"it ended with {await self._process.wait()}: {await self.complaint()}"
-        return json.loads(line)
-
-    async def go(self) -> None:
-        """Let it begin, when it was told to wait for that."""
-        assert self._process.stdin is not None
-        self._process.stdin.write(b"\n")
-        await self._process.stdin.drain()
-
-    async def kill(self) -> None:
-        """As ``kill -9`` does."""
-        self._process.kill()
-        await self._process.wait()
+        return json.loads(await self.line())
 
     async def died(self) -> None:
         """Wait until it has killed itself."""
         async with asyncio.timeout(PATIENCE_S):
-            assert await self._process.wait() == -9, await self.complaint()
+            assert await self.process.wait() == -9, await self.complaint()
 
     async def rest(self) -> list[dict[str, Any]]:
         """All it still has to say, until it ends well."""
-        assert self._process.stdout is not None
-        async with asyncio.timeout(PATIENCE_S):
-            lines = (await self._process.stdout.read()).splitlines()
-            code = await self._process.wait()
-        complaint = await self.complaint()
-        assert (code, complaint) == (0, "")
-        return [json.loads(line) for line in lines]
-
-    async def complaint(self) -> str:
-        assert self._process.stderr is not None
-        return (await self._process.stderr.read()).decode()
+        code, said = await super().rest()
+        assert (code, await self.complaint()) == (0, "")
+        return [json.loads(line) for line in said.splitlines()]
 
 
 @dataclass
@@ -105,21 +78,10 @@ class Theatre:
             **self.config,
             **config,
         }
-        process = await start_async(
-            sys.executable,
-            str(CHILD),
-            json.dumps(given),
-            stdin=asyncio.subprocess.PIPE,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.PIPE,
-            env={**os.environ, "PYTHONPATH": str(SOURCE)},
-        )
-        try:
+        command = (sys.executable, str(CHILD), json.dumps(given))
+        environment = {**os.environ, "PYTHONPATH": str(SOURCE)}
+        async with started(*command, stderr=asyncio.subprocess.PIPE, env=environment) as process:
             yield Life(process)
-        finally:
-            if process.returncode is None:
-                process.kill()
-            await process.communicate()
 
     def noted(self, kind: str, after: int = 0) -> list[str]:
         """What was noted of a kind (``call``, ``asked``, ``held``, ``forked``), from a line on."""

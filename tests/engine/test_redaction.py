@@ -95,60 +95,36 @@ async def test_a_secret_in_a_request_a_reply_an_error_or_a_reason_is_in_no_event
     assert canaries(await everything_of(world)) == []
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        "password",
-        "PASSWORD",
-        "api_key",
-        "apiKey",
-        "API-Key",
-        "x-api-key",
-        "Authorization",
-        "client_secret",
-        "db_pass",
-        "GITHUB_PAT",
-        "SENTRY_DSN",
-        "pwd",
-        "access_token",
-    ],
+NAMES = (
+    *("password", "PASSWORD", "api_key", "apiKey", "API-Key", "x-api-key", "Authorization", "client_secret"),
+    *("db_pass", "GITHUB_PAT", "SENTRY_DSN", "pwd", "access_token"),
 )
-async def test_what_stands_under_a_name_like_password_is_in_no_event(open_world: Any, name: str):
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        *({name: UNDER_A_NAME} for name in NAMES),
+        *({"password": value} for value in (87_654_321, ["87654321"], [87_654_321])),
+        {LOOKS_LIKE_ONE[0]: 1},
+    ],
+    ids=str,
+)
+async def test_what_stands_under_a_name_like_password_and_a_secret_that_is_a_name_are_in_no_event(
+    open_world: Any, raw: dict[str, Any]
+):
     @tool
     async def leak() -> ToolReturn:
         """Leak."""
-        return ToolReturn(raw={"user": "me", name: UNDER_A_NAME}, summary="logged in")
+        return ToolReturn(raw={"user": "me", **raw}, summary="logged in")
 
     world = open_world(FakeModels(plan(ask("a", "leak"))), [leak])
     await world.run()
 
-    assert canaries(await everything_of(world)) == []
-    assert '"user":"me"' in await everything_of(world), "more than the secret was blotted out"
-
-
-@pytest.mark.parametrize("value", [87_654_321, ["87654321"], [87_654_321]], ids=["number", "list", "list of numbers"])
-async def test_numbers_and_lists_under_a_name_like_password_are_in_no_event(open_world: Any, value: Any):
-    @tool
-    async def leak() -> ToolReturn:
-        """Leak."""
-        return ToolReturn(raw={"password": value}, summary="logged in")
-
-    world = open_world(FakeModels(plan(ask("a", "leak"))), [leak])
-    await world.run()
-
-    assert "87654321" not in await everything_of(world)
-
-
-async def test_a_secret_that_is_itself_a_name_is_in_no_event(open_world: Any):
-    @tool
-    async def leak() -> ToolReturn:
-        """Leak."""
-        return ToolReturn(raw={LOOKS_LIKE_ONE[0]: 1}, summary="here are the keys")
-
-    world = open_world(FakeModels(plan(ask("a", "leak"))), [leak])
-    await world.run()
-
-    assert canaries(await everything_of(world)) == []
+    text = await everything_of(world)
+    assert canaries(text) == []
+    assert "87654321" not in text
+    assert '"user":"me"' in text, "more than the secret was blotted out"
 
 
 @pytest.mark.parametrize(
@@ -378,24 +354,16 @@ def test_a_secret_that_is_no_text_is_known_too():
         ("SMTP_PASS", "two words", "two words"),
         ("db_passphrase", "two words", "two words"),
         ("MYSQL_PWD", "two words", "two words"),
+        ("OPENAI_BASE_URL", "https://api.example.com:8443/v1", None),
+        ("PWD", "/home/me/work", None),
+        ("OLDPWD", "/home/me/before", None),
+        ("SSH_ASKPASS", "/usr/bin/ssh-askpass", None),
+        ("PATH", "/usr/local/bin", None),
     ],
 )
-def test_secrets_of_variables_with_the_usual_names_are_redacted(name: str, value: str, secret: str):
-    assert Redactor.of_environment({name: value}).text(f"it is <{secret}>") == f"it is <{REDACTED}>"
-
-
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [
-        ("OPENAI_BASE_URL", "https://api.example.com:8443/v1"),
-        ("PWD", "/home/me/work"),
-        ("OLDPWD", "/home/me/before"),
-        ("SSH_ASKPASS", "/usr/bin/ssh-askpass"),
-        ("PATH", "/usr/local/bin"),
-    ],
-)
-def test_variables_that_only_sound_like_secrets_are_left_alone(name: str, value: str):
-    assert Redactor.of_environment({name: value}).text(f"see {value}") == f"see {value}"
+def test_secrets_of_variables_with_the_usual_names_are_redacted(name: str, value: str, secret: str | None):
+    shown = REDACTED if secret else value
+    assert Redactor.of_environment({name: value}).text(f"it is <{secret or value}>") == f"it is <{shown}>"
 
 
 def test_what_holds_no_secret_is_the_very_same_object():

@@ -13,7 +13,7 @@ from memory_store import MemoryStore
 from engine.fakes import FakeModels
 from engine.worlds import World, ask, plan
 from leadhand.core.errors import FailureClass, StoreError, ToolError
-from leadhand.core.events import ToolCallReturned
+from leadhand.core.events import ToolCallBegan, ToolCallReturned
 from leadhand.core.run import RunStatus
 from leadhand.core.tool import ToolReturn
 from leadhand.engine.calls import tool_calls
@@ -66,6 +66,21 @@ async def ran(world: World, **more: Any) -> str:
     state = await world.drive(run_id)
     assert state.status is RunStatus.SUCCEEDED, state.finished
     return run_id
+
+
+async def test_a_second_run_uses_the_result_of_the_first_and_its_log_says_from_where(store: Any, open_world: Any):
+    looked = Looked()
+    world: World = open_world(looking("Paris"), [looked.tool], store=store)
+    first, second = await ran(world), await ran(world)
+
+    assert looked.made == [("Paris", 1)]
+    (made,), (used,) = await returned(world, first), await returned(world, second)
+    assert made.cached is None
+    assert used.cached is not None
+    assert (used.cached.run_id, used.cached.call_id) == (first, made.call_id)
+    assert (used.ok, used.raw, used.summary) == (True, {"city": "Paris"}, "saw Paris")
+    assert len(await world.events(ToolCallBegan, second)) == 1
+    assert (await world.document(second))["context_store"]["events"][0]["content"]["summary"] == "saw Paris"
 
 
 async def test_a_key_never_gets_what_another_key_s_runs_found(store: Any, open_world: Any):

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import os
-import signal
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 from textwrap import dedent
 
-from processes import start_async
+from processes import Program, started
 
 import leadhand.stores.opening
 from leadhand.ports import ContextStore
@@ -43,38 +42,16 @@ async def is_orphan(store: ContextStore) -> bool:
     return (await store.run("run-1")).orphan
 
 
-class Process:
+class Process(Program):
     """A running Python program that says what it has done, a line at a time."""
-
-    def __init__(self, process: asyncio.subprocess.Process) -> None:
-        self._process = process
 
     async def heard(self) -> list[str]:
         """The words of the next line."""
-        assert self._process.stdout is not None
-        async with asyncio.timeout(90):
-            line = await self._process.stdout.readline()
-        assert line, f"the process ended with {await self._process.wait()}"
-        return line.decode().split()
-
-    async def tell(self, line: str = "") -> None:
-        """Answer its ``input()``."""
-        assert self._process.stdin is not None
-        self._process.stdin.write(f"{line}\n".encode())
-        await self._process.stdin.drain()
-
-    async def kill(self) -> None:
-        """As ``kill -9`` does."""
-        self._process.kill()
-        await self._process.wait()
-
-    def send(self, number: signal.Signals) -> None:
-        """Send it a signal."""
-        self._process.send_signal(number)
+        return (await self.line()).split()
 
     async def stopped(self) -> None:
         """Wait until it is stopped, with all its threads."""
-        tasks = Path(f"/proc/{self._process.pid}/task")
+        tasks = Path(f"/proc/{self.pid}/task")
 
         async def every_thread() -> bool:
             return all("\nState:\tT" in (task / "status").read_text() for task in tasks.iterdir())
@@ -83,28 +60,14 @@ class Process:
 
     async def rest(self) -> list[str]:
         """What it still has to say, until it ends."""
-        assert self._process.stdout is not None
-        async with asyncio.timeout(60):
-            said = await self._process.stdout.read()
-            assert await self._process.wait() in (0, -9)
-        return said.decode().splitlines()
+        code, said = await super().rest()
+        assert code in (0, -9)
+        return said.splitlines()
 
 
 @asynccontextmanager
 async def process(url: str, program: str) -> AsyncIterator[Process]:
     """Run ``program`` (after :data:`PREAMBLE`) in another Python; killed when the block is left."""
-    running = await start_async(
-        sys.executable,
-        "-c",
-        PREAMBLE + dedent(program),
-        url,
-        stdin=asyncio.subprocess.PIPE,
-        stdout=asyncio.subprocess.PIPE,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(SOURCE), str(HERE), str(HERE.parent)])},
-    )
-    try:
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(SOURCE), str(HERE), str(HERE.parent)])}
+    async with started(sys.executable, "-c", PREAMBLE + dedent(program), url, env=environment) as running:
         yield Process(running)
-    finally:
-        if running.returncode is None:
-            running.kill()
-        await running.communicate()

@@ -14,8 +14,7 @@ from typing import Any
 import pytest
 from refusals import refused
 from stores.contract import collected, pauses, started
-from stores.test_store_keys import api_key
-from stores.test_store_webhooks import webhook
+from stores.test_store_keys import api_key, webhook
 
 from leadhand.app.runtime.checks import check_writable
 from leadhand.app.steering.keys import add_key, all_keys, key_of

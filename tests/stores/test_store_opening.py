@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import re
+import shutil
 import sqlite3
 from collections.abc import Callable
 from contextlib import aclosing, closing
@@ -11,11 +12,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from stores.contract import started
+from store_processes import process
+from stores.contract import pauses, started
 
+from leadhand import Leadhand, tool
 from leadhand.core.errors import ConfigurationError, StoreError
 from leadhand.stores import schema
 from leadhand.stores.opening import open_store
+from leadhand.testing.scripted_model import ScriptedModel, plans, reviews, subtask
 
 RECORDED = "SELECT version FROM meta"
 
@@ -161,3 +165,88 @@ async def test_tables_that_cannot_be_created_leave_nothing_behind(
     assert "nowhere" in await why_refused(url)
     with pytest.raises(StoreError, match="runs"):
         run_sql(url, "SELECT * FROM runs")
+
+
+COUNT = 20
+LETTER = 20_000
+NAMES = [f"letter_{number}" for number in range(COUNT)]
+
+
+def letter(name: str) -> str:
+    return f"{name} \n" * (LETTER // len(f"{name} \n"))
+
+
+@tool(name="send", approval="auto")
+async def send(text: str) -> str:
+    """Send a letter."""
+    return f"sent: {text}"
+
+
+@pytest.mark.slow
+async def test_large_arguments_results_and_answers_are_not_copied_from_event_to_event(tmp_path: Path) -> None:
+    plan = plans(*(subtask(name, "send", text=letter(name)) for name in NAMES))
+    answer = "\n".join(f"{name} was sent. " + "It was sent as planned. " * 20 for name in NAMES)
+    review = reviews(accept=[f"wo-001.{number}" for number in range(COUNT)], answer=answer)
+    with ScriptedModel(plan=[plan], review=[review]) as model:
+        async with Leadhand(models=model, tools=[send], home=tmp_path, budget=1.0) as lead:
+            run = await lead.start("Send the letters")
+            assert (await run.answer()).text == answer
+    with closing(sqlite3.connect(tmp_path / "leadhand.db")) as connection:
+        ((bodies,),) = connection.execute("SELECT sum(length(body)) FROM events")
+        ((payloads,),) = connection.execute("SELECT sum(length(body)) FROM blobs")
+    letters = COUNT * LETTER
+    assert payloads < 4 * letters, "each letter is in a result and in the requests to the model"
+    assert bodies < 5 * letters, "each letter is in the plan as it came, twice, and as it was issued, and in its call"
+
+
+KILLED = """
+async def main():
+    store = await open_store(url)
+    await store.create("run-1", started())
+    for number in range(50):
+        await store.append("run-1", pauses(str(number)))
+    say("written")
+    os.kill(os.getpid(), signal.SIGKILL)
+asyncio.run(main())
+"""
+
+
+async def test_a_killed_process_leaves_a_whole_database(sqlite_url: str, tmp_path: Path) -> None:
+    async with process(sqlite_url, KILLED) as child:
+        assert await child.heard() == ["written"]
+        await child.rest()
+    assert (tmp_path / "leadhand.db-wal").stat().st_size > 100_000, "most of it is in the log beside it"
+    async with aclosing(await open_store(sqlite_url)) as store:
+        assert len(await store.read("run-1")) == 51
+        assert await store.damage() == []
+
+
+@pytest.mark.parametrize("accident", ["deleted", "replaced", "log deleted", "log replaced"])
+async def test_a_database_that_is_gone_takes_no_more_writes(sqlite_url: str, tmp_path: Path, accident: str) -> None:
+    path = tmp_path / f"leadhand.db{'-wal' if accident.startswith('log') else ''}"
+    kept = tmp_path / "kept"
+    async with aclosing(await open_store(sqlite_url)) as store:
+        await store.create("run-1", started())
+        path.rename(kept)
+        if accident.endswith("replaced"):
+            shutil.copy(kept, path)
+        for _ in range(2):
+            with pytest.raises(StoreError, match="was deleted or replaced"):
+                await store.append("run-1", pauses("a"))
+        with pytest.raises(StoreError):
+            await store.cache("k", 1, 60)
+        path.unlink(missing_ok=True)
+        kept.rename(path)  # it is back
+        await store.append("run-1", pauses("a"))
+    async with aclosing(await open_store(sqlite_url)) as store:
+        assert len(await store.read("run-1")) == 2
+
+
+async def test_processes_that_write_and_delete_at_once_raise_no_alarm(sqlite_url: str) -> None:
+    async with aclosing(await open_store(sqlite_url)) as store, aclosing(await open_store(sqlite_url)) as other:
+        for number in range(20):
+            await store.create(f"run-{number}", started())
+            await other.append(f"run-{number}", pauses("a"))
+            await store.release(f"run-{number}", 1)
+            await other.delete_runs([f"run-{number}"])
+            await (await open_store(sqlite_url)).aclose()

@@ -143,11 +143,11 @@ async def test_a_suspended_holder_on_a_server_loses_its_places_and_does_not_free
                 held.append(n)
                 await free.wait()
 
-        holder.send(signal.SIGSTOP)
+        holder.signal(signal.SIGSTOP)
         await holder.stopped()
         calls = [asyncio.ensure_future(call(n)) for n in range(5)]
         await until(lambda: has(held, 3), 30)
-        holder.send(signal.SIGCONT)
+        holder.signal(signal.SIGCONT)
         await holder.tell()
         for _ in range(3):
             assert await holder.heard() == ["left"]
@@ -167,13 +167,13 @@ async def test_a_suspended_holder_on_one_machine_keeps_its_places(sqlite_url: st
     async with process(sqlite_url, HOLDS) as holder, aclosing(await open_store(sqlite_url)) as store:
         for _ in range(3):
             assert await holder.heard() == ["holds"]
-        holder.send(signal.SIGSTOP)
+        holder.signal(signal.SIGSTOP)
         await holder.stopped()
         waiting = asyncio.ensure_future(held_soon(Limiter(store, SystemClock())))
         await until(lambda: waits(store, 1))
         await asyncio.sleep(1.5)  # longer than the interval of checks for the dead
         assert not waiting.done()
-        holder.send(signal.SIGCONT)
+        holder.signal(signal.SIGCONT)
         await holder.tell()
         await waiting
 
