@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -17,8 +16,7 @@ from leadhand.core import events as ev
 from leadhand.core.decide import due
 from leadhand.core.errors import FailureClass, Refused
 from leadhand.core.limits import Money, Usage
-from leadhand.core.outcome import FlowAnswer
-from leadhand.core.run import ENDED, RUN, AttemptStatus, RunStatus
+from leadhand.core.run import AttemptStatus, RunStatus
 from leadhand.core.tool import Effect
 from leadhand.core.words.failures import needs_failed
 from leadhand.core.work_order import Step, Subtask, WorkOrder
@@ -85,42 +83,6 @@ def test_a_command_about_something_that_is_not_there_is_refused(command: do.Comm
     history = History()
     with pytest.raises(Refused):
         decided(history.state, command, NOON, history.policy)
-
-
-@pytest.mark.parametrize("at_rest", [RunStatus.PAUSED, RunStatus.WAITING])
-def test_a_run_at_rest_ends_only_as_its_table_allows(at_rest: RunStatus):
-    assert {status for status in ENDED if can_end(at_rest, status)} == RUN[at_rest] & ENDED
-
-
-def can_end(at_rest: RunStatus, status: RunStatus) -> bool:
-    """Whether a run at rest ends as ``status`` when its evidence makes that of it."""
-    oks = {RunStatus.PARTIAL: (True, False), RunStatus.FAILED: (False,)}.get(status, (True,))
-    history = settled(handed_out(*(Subtask(name=f"s{number}") for number in range(len(oks)))), *oks)
-    verdicts = [{"subtask": f"wo-001.{number}", "verdict": "accept" if ok else "drop"} for number, ok in enumerate(oks)]
-    review = Review.model_validate({"verdicts": verdicts, "complete": all(oks)})
-    assert history.command(do.Judge(work_order_id="wo-001", review=review))
-    assert history.command(
-        do.SetStatus(RunStatus.PAUSED) if at_rest is RunStatus.PAUSED else do.SetStatus(RunStatus.WAITING)
-    )
-    state = replace(history.state, cancel_by="ann" if status is RunStatus.CANCELLED else None)
-    try:
-        finished = decided(state, do.End(), history.now, history.policy)[-1]
-    except Refused:
-        return False
-    assert isinstance(finished, ev.RunFinished)
-    assert finished.status is status
-    return True
-
-
-@given(histories())
-def test_a_run_does_not_end_in_a_state_that_is_no_end(history: History):
-    for command in (do.End(), do.End(FlowAnswer(failure=failure("exhausted", "time")))):
-        try:
-            finished = decided(history.state, command, history.now, history.policy)[-1]
-        except Refused:
-            continue
-        assert isinstance(finished, ev.RunFinished)
-        assert finished.status in RUN[history.state.status] & ENDED
 
 
 def test_orders_are_numbered_and_issued_once():

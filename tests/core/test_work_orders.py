@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from core.histories import History, definition
-from core.own import DELEGATES, assigned, comes_back, decided, history_of
+from core.own import DELEGATES, assigned, decided, history_of
 from leadhand.core import decide as do
 from leadhand.core import events as ev
 from leadhand.core.decide.attempts import may_begin
@@ -21,7 +21,6 @@ from leadhand.core.ids import subtask_key
 from leadhand.core.relations import tools_of
 from leadhand.core.tool import DYNAMIC_WORKERS, ApprovalPolicy, DefineWorker, Delegate, ToolSpec
 from leadhand.core.work_order import Subtask, WorkOrder, references_in, renamed, subtask_step, tie_problems
-from leadhand.core.work_result import ResultData
 from leadhand.core.worker import ALL_TOOLS, Worker
 from leadhand.flows.seam.orders import issue
 
@@ -337,14 +336,6 @@ def test_a_worker_cannot_call_itself_also_not_through_others(through: list[str])
     (answered,) = decided(history, key, Delegate(worker="evaluator"), tool="research")
     assert isinstance(answered, ev.CallAnswered)
     assert "evaluator" in answered.content
-
-
-def test_a_call_of_a_worker_returns_what_it_answered() -> None:
-    history = working()
-    decided(history, "a", Delegate(worker="evaluator"), tool="research")
-    comes_back(history, "a/t1/c0", ResultData(summary="a good deck"))
-    history.decide_all()
-    assert history.state.steps["a"].evidence[0].summary == "a good deck"
 
 
 def test_the_makers_of_workers_are_part_of_the_state() -> None:

@@ -11,7 +11,7 @@ from engine.fakes import FakeModels, calls
 from engine.tools import Bench
 from engine.worlds import ask, plan
 from leadhand.core.conversation import ToolMessage
-from leadhand.core.events import AttemptParked, CallAnswered, StepIssued, StepRequested
+from leadhand.core.events import AttemptParked, StepIssued, StepRequested
 from leadhand.core.limits import Limits
 from leadhand.core.run import RunStatus
 from leadhand.core.tool import Delegate, ToolReturn
@@ -70,26 +70,6 @@ async def test_a_parent_waits_for_a_child_that_waits_for_a_person_while_a_hundre
     assert state.status is RunStatus.SUCCEEDED
     assert bench.counts == {"look": 100, "send": 1}
     assert state.steps["wo-001.0"].data.summary == "I am told: sent"
-
-
-async def test_children_of_children_go_so_deep_and_no_deeper(open_world: Any):
-    names = [f"helper_{n}" for n in range(6)]
-
-    def asks_the_next(request: ModelRequest, facts: dict[str, Any], said: list[Any]) -> Any:
-        if said:
-            return f"I am told: {said[-1].get('summary') or said[-1].get('message')}"
-        mine = facts["subtask"]["name"]
-        return calls((names[names.index(mine) + 1] if mine in names else names[0], {"what": "it"}))
-
-    tools = [tool(name=name, delegate=True)(helper.function) for name in names]
-    models = FakeModels(plan(ask("a")), work=workers(a=asks_the_next, **dict.fromkeys(names, asks_the_next)))
-    world = open_world(models, tools, limits=Limits(max_workers=1))
-    state = await world.run()
-
-    answers = await world.events(CallAnswered)
-    assert not answers[0].ok
-    assert len(answers) == 5
-    assert state.status is RunStatus.SUCCEEDED
 
 
 async def test_a_person_s_word_on_a_parent_closes_its_children_and_withdraws_their_questions(open_world: Any):

@@ -21,7 +21,6 @@ from leadhand.core.events import (
     OrderIssued,
     RequestDecided,
     RunRequested,
-    RunStatusSet,
     StepRequested,
     ToolCallBegan,
 )
@@ -64,23 +63,6 @@ async def wish(world: World, *events: Any) -> Any:
     await world.append("run_1", *events)
     await world.store.claim("run_1", ended=True)
     return await world.drive("run_1")
-
-
-async def test_a_failed_subtask_is_done_again_after_the_end_and_the_answer_is_a_new_one(open_world: Any):
-    shop = Shop(1)
-    world = open_world(FakeModels(plan(ask("a", "shop", n=1), ask("b", "shop", n=2)), work=GIVE_UP), [shop.tool])
-    first = await world.run()
-    assert first.status is RunStatus.PARTIAL
-    shop.works.add(2)
-    state = await wish(world, StepRequested(what="retry", by="me"))
-
-    assert state.status is RunStatus.SUCCEEDED
-    assert shop.asked == [1, 2, 2], "what was done was done again"
-    assert "got 1" in state.finished.answer
-    assert "got 2" in state.finished.answer
-    assert (state.finished.number, [answer.number for answer in state.answers]) == (2, [1])
-    assert [event.by for event in await world.events(RunStatusSet)] == ["me"]
-    assert [*state.orders] == ["wo-001"], "it was not done again in place"
 
 
 async def test_data_that_a_person_supplies_is_the_value_of_a_subtask_that_expects_an_object(open_world: Any):

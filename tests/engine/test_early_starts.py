@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from leadhand.cli.terminal.progress import Progress
 from leadhand.core import events as ev
 from leadhand.core.conversation import AssistantMessage
 from leadhand.core.errors import FailureClass
@@ -19,7 +18,7 @@ from leadhand.ports.models import ModelReply, ModelRequest
 from leadhand.testing.steps import worker_of
 from leadhand.tools.decorator import tool
 
-from .fakes import FakeModels, down, facts_of
+from .fakes import FakeModels, down
 from .tools import Bench, refusal
 from .worlds import World, ask
 
@@ -109,30 +108,6 @@ async def issued(world: World) -> list[str]:
         elif isinstance(entry.event, ev.StepIssued) and entry.event.step.subtask is not None:
             found.append(entry.event.step.step_id)
     return found
-
-
-async def test_lists_know_no_total_before_the_end_of_the_plan(early: Early):
-    seen: list[tuple[int, int]] = []
-
-    async def listed() -> None:
-        await early.looked(2)()
-        world = early.worlds[-1]
-        line = await world.store.run("run_1")
-        seen.append((line.completed, line.subtasks))
-
-    world = early.world([head(look(1), look(2)), listed, tail(look(3, needs=[0]))])
-    await world.run()
-    progress = Progress()
-    lines = [str(progress.take(entry)) for entry in await world.entries()]
-
-    assert seen == [(2, 0)]
-    line = await world.store.run("run_1")
-    assert (line.completed, line.subtasks) == (3, 3)
-    assert [key for key in ("wo-001.0", "wo-001.1", "wo-001.2") if any(f" {key} look" in line for line in lines)] == [
-        "wo-001.0",
-        "wo-001.1",
-        "wo-001.2",
-    ]
 
 
 async def test_what_cannot_be_repeated_or_needs_approval_never_begins_early(early: Early):
@@ -271,16 +246,3 @@ async def test_cancelling_and_pausing_end_what_has_begun(early: Early, request_:
         assert state.steps["wo-001.0"].closed
     else:
         assert state.status is RunStatus.PAUSED
-
-
-async def test_workers_are_told_their_subtask_although_there_is_no_order(early: Early):
-    calls = [ask("measure", "measure", n=1)]
-    told = early.until(lambda state: early.models.requests("work"))
-    world = early.world([head(*calls), told, tail()], tools=[early.bench.measure], worker_calls="always")
-    state = await world.run()
-
-    assert state.status is RunStatus.SUCCEEDED
-    asked = early.models.requests("work")[0]
-    told = {"name": "measure", "tool": "measure", "args": {"n": 1}}
-    assert facts_of(asked) == {"request": "do it", "subtask": told}
-    assert asked.messages[2].tool_calls[0].name == "measure"

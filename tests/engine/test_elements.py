@@ -69,30 +69,6 @@ def test_a_text_that_is_cut_or_spoilt_gives_only_complete_elements(wanted: list[
     assert spoilt[: len(cut_off)] == cut_off
 
 
-@pytest.mark.parametrize(
-    ("text", "elements"),
-    [
-        ('{"list": [{"a": 1}', [{"a": 1}]),
-        ('{"list": [{"a": 1}, {"a": 2', [{"a": 1}]),
-        ('{"list": [1, 2', [1]),
-        ('{"list": [nonsense, 2]}', []),
-        ('{"goal": "\\"list\\": [1]", "list": [2]}', [2]),
-        ('{"goal": "it"} {"list": [1]}', []),
-        ('{"of": {"list": [1]}}', []),
-        ('{"list": {"0": 1}} {"x": [1]}', []),
-        ('["list", [1]]', []),
-        ('5" or 6": {"list": [1]}', [1]),
-        ('{"list": {"0": 1}}', []),
-        ("[" * 5_000, []),
-        ('{"list": [' + "[" * 20_000 + "]" * 20_000 + "]}", []),
-        ("no JSON", []),
-    ],
-)
-def test_what_is_an_element(text: str, elements: list[Any]):
-    assert found(text) == elements
-    assert found(*text[:2_000]) == elements[: len(found(text[:2_000]))]
-
-
 @given(
     st.dictionaries(KEYS, VALUES, max_size=3),
     st.text('ab"\\{}[],: \n€𝄞é', max_size=12),

@@ -84,16 +84,6 @@ async def test_a_lead_without_a_model_fails_the_run_at_once_with_what_to_do(open
     assert state.finished.failure.next_action
 
 
-async def test_a_lead_that_is_down_in_passing_is_asked_again(open_world: Any):
-    models = FakeModels([down(class_="transient", type_="http_500"), down(class_="rate_limited"), GOOD])
-    world = open_world(models, [Bench().look])
-    state = await world.run()
-
-    assert state.status is RunStatus.SUCCEEDED
-    assert len(models.requests("plan")) == 3
-    assert len(world.clock.slept) == 2, "it did not wait between the tries"
-
-
 async def test_a_review_that_stays_bad_leaves_gaps_beside_the_results(open_world: Any):
     models = FakeModels(
         plan({**ask("a", "look", n=1), "expected_output": "it"}), review={"verdicts": [], "complete": True}
@@ -105,24 +95,6 @@ async def test_a_review_that_stays_bad_leaves_gaps_beside_the_results(open_world
     assert "saw 1" in state.finished.answer
     assert [(gap.step, gap.class_) for gap in state.finished.gaps] == [("wo-001.0", FailureClass.INSUFFICIENT)]
     assert len(models.requests("review")) == 3
-
-
-async def test_a_review_that_accepts_what_failed_is_asked_for_again(open_world: Any):
-    def accept_all(request: Any, facts: dict[str, Any]) -> dict[str, Any]:
-        verdicts = [{"subtask": shown["subtask"], "verdict": "accept"} for shown in facts["subtasks"]]
-        return {"verdicts": verdicts, "complete": True}
-
-    bench = Bench()
-    broken = bench.broken(ValueError("no"), retries=0)
-    models = FakeModels(
-        plan(ask("a", "broken"), ask("b", "look", n=1)), review=accept_all, work=calls(("give_up", {"reason": "no"}))
-    )
-    world = open_world(models, [broken, bench.look])
-    state = await world.run()
-
-    assert state.status is RunStatus.PARTIAL
-    assert "wo-001.0" in models.requests("review")[1].messages[-1].text
-    assert not state.steps["wo-001.0"].accepted
 
 
 async def test_a_review_can_replace_a_subtask_and_add_one(open_world: Any):
@@ -142,22 +114,6 @@ async def test_a_review_can_replace_a_subtask_and_add_one(open_world: Any):
     assert sorted(bench.made) == [("look", 1), ("look", 2), ("look", 7), ("look", 8)]
     assert state.status is RunStatus.SUCCEEDED
     assert state.finished.answer == "saw 2; saw 7; saw 8"
-
-
-async def test_a_replacement_whose_arguments_do_not_fit_is_asked_for_again(open_world: Any):
-    def badly(request: Any, facts: dict[str, Any]) -> dict[str, Any]:
-        replacement = ask("a2", "look", n="seven")
-        return {
-            "verdicts": [{"subtask": "wo-001.0", "verdict": "replan", "replacement": replacement}],
-            "complete": False,
-        }
-
-    models = FakeModels(plan(ask("a", "look", n=1)), review=[badly, judged])
-    world = open_world(models, [Bench().look])
-    state = await world.run()
-
-    assert state.status is RunStatus.SUCCEEDED
-    assert "n: " in models.requests("review")[1].messages[-1].text
 
 
 async def test_an_empty_composition_is_asked_for_again(open_world: Any):
@@ -211,16 +167,6 @@ async def test_the_answer_is_broadcast_as_it_is_written_and_only_the_finished_on
     assert "".join(piece for _, attempt, piece in world.written if attempt == "compose/a1").strip() == "It is 10 [9]."
     assert ("run_1", "compose/a1", "") in world.written, "the first one is called back"
     assert state.finished.answer == "It is 10 [9]."
-
-
-async def test_a_request_that_needs_no_tool_is_answered_in_one_call_and_succeeds(open_world: Any):
-    models = FakeModels({"answer": "2 + 2 = 4"})
-    state = await open_world(models, [Bench().look]).run("2 + 2")
-
-    assert len(models.asked) == 1
-    assert not state.orders
-    assert (state.status, state.finished.answer) == (RunStatus.SUCCEEDED, "2 + 2 = 4")
-    assert (state.finished.gaps, state.finished.sources) == ((), ())
 
 
 async def test_a_request_that_is_unclear_waits_for_the_answer_to_a_question(open_world: Any):
@@ -348,18 +294,6 @@ async def test_four_hundred_subtasks_are_planned_judged_and_told_within_a_small_
     assert all(re.search(rf"\bsaw {n}\b", state.finished.answer) for n in range(400))
     (brief,) = models.facts("compose")
     assert len(brief["results"]) + brief["listed"] == 400
-
-
-async def test_a_page_that_repeats_an_earlier_one_is_asked_for_again_and_costs_only_itself(open_world: Any):
-    first = {**plan(*(ask(f"s{n}", "look", n=n) for n in range(3))), "more": True}
-    world = open_world(FakeModels([first, first, first, first]), [Bench().look])
-    state = await world.run()
-
-    assert sum(bool(each.order) for each in state.steps.values()) == 3
-    (gap,) = state.finished.gaps
-    assert "3 subtasks" in gap.name
-    assert "subtask 0" in gap.reason
-    assert state.status is RunStatus.PARTIAL
 
 
 async def test_a_review_that_is_too_large_for_its_model_is_halved_until_it_fits(open_world: Any):

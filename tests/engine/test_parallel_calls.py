@@ -16,7 +16,6 @@ from engine.worlds import World, ask, plan
 from leadhand.core.approval import args_hash
 from leadhand.core.conversation import ToolMessage
 from leadhand.core.events import ApprovalAnswered, ArtifactWritten, AttemptParked, ToolCallBegan, ToolCallReturned
-from leadhand.core.limits import Limits
 from leadhand.core.run import RunStatus
 from leadhand.core.tool import Delegate, ToolReturn, WriteArtifact
 from leadhand.engine.forking import fork
@@ -155,15 +154,6 @@ async def test_delegated_calls_of_a_list_run_at_once_and_one_that_fails_costs_no
     (parked,) = await world.events(AttemptParked)
     assert [call.call_id for call in parked.open_calls] == ["wo-001.0/t1/c0", "wo-001.0/t1/c2"]
     assert bench.made == [("look", 1)]
-
-
-async def test_a_plan_whose_subtask_names_a_list_of_calls_is_refused(open_world: Any):
-    models = FakeModels([plan(ask("a", "together", calls=[])), plan(ask("a", "look", n=1))])
-    world = open_world(models, [Bench().look, together], limits=Limits(max_steps=1))
-    state = await world.run()
-
-    assert "together" in models.requests("plan")[1].messages[-1].text
-    assert state.status is RunStatus.SUCCEEDED
 
 
 NAMED = st.builds(lambda n: ("look", {"n": n}), st.integers(0, 9))

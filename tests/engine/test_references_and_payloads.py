@@ -20,7 +20,6 @@ from leadhand.core.work_order import Unresolved, pointed, references, renamed, r
 from leadhand.core.work_result import ResultData
 from leadhand.engine.gate import schema_flaw, schema_problems
 from leadhand.engine.session.turn import Turn, content_of
-from leadhand.ports.models import ModelRequest
 from leadhand.tools.decorator import tool
 
 LARGE = {"places": [{"name": f"place {number}", "lat": number} for number in range(400)]}
@@ -53,27 +52,6 @@ async def test_an_argument_may_come_from_a_result_that_is_kept_beside_the_log(op
     assert blob_of(state.steps["wo-001.0"].data.raw) is not None
     assert bench.made == [("look", 399)]
     assert models.requests("work") == []
-
-
-async def test_a_repaired_subtask_uses_the_result_that_was_pinned(open_world: Any):
-    bench = Bench()
-
-    def again(request: Any, facts: dict[str, Any]) -> dict[str, Any]:
-        verdicts = [{"subtask": "wo-001.0", "verdict": "accept"}, {"subtask": "wo-001.1", "verdict": "retry"}]
-        return {"verdicts": verdicts, "complete": False}
-
-    def judged(request: Any, facts: dict[str, Any]) -> dict[str, Any]:
-        return {"verdicts": [{"subtask": "wo-002.0", "verdict": "accept"}], "complete": True}
-
-    models = FakeModels(
-        plan(ask("a", "survey"), {**ask("b", "flaky", n=result(0, "/raw/places/3/lat")), "needs": [0]}),
-        review=[again, judged],
-    )
-    world = open_world(models, [survey, bench.flaky(3, retries=2)])
-    state = await world.run()
-
-    assert state.status == "succeeded"
-    assert bench.made == [("flaky", 3)] * 4
 
 
 @pytest.mark.parametrize("path", ["/raw/nowhere", "raw/n", "/raw/n/0"])
@@ -200,28 +178,6 @@ def failed(type_: str) -> Failure:
 )
 def test_a_result_is_shown_as_it_is(result: dict[str, Any], content: Any):
     assert shown(**result) == content
-
-
-@pytest.mark.parametrize("ok", [True, False])
-async def test_a_worker_is_shown_the_answer_of_another_as_it_is(open_world: Any, ok: bool):
-    schema = {"type": "object", "properties": {"summary": {"type": "string"}}, "required": ["summary"]}
-
-    @tool
-    def survey() -> ToolReturn:
-        """Have the hills counted."""
-        asks = (Delegate(title="Count", output=schema),)
-        return ToolReturn(raw={"isError": False, "message": "asked"}, summary="asked", asks=asks)
-
-    def work(request: ModelRequest, facts: dict[str, Any]) -> Any:
-        if request.output is not None:
-            return {"summary": "seven hills"} if ok else calls(("give_up", {"reason": "there is fog"}))
-        said = [message.content for message in request.messages if isinstance(message, ToolMessage)]
-        return f"shown: {said[-1]}" if said else calls(("survey", {}))
-
-    state = await open_world(FakeModels(plan(ask("a")), work=work), [survey]).run()
-    said = state.steps["wo-001.0"].data.summary.removeprefix("shown: ")
-
-    assert json.loads(said) == ({"summary": "seven hills"} if ok else {"isError": True, "message": "there is fog"})
 
 
 @pytest.mark.parametrize(("hook", "by"), [("", "a person"), ("cap", "the hook cap")])

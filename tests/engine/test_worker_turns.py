@@ -221,16 +221,6 @@ async def test_a_worker_that_repeats_a_call_is_stopped(open_world: Any):
     assert (gap.class_, state.steps["wo-001.0"].failure.type) == ("exhausted", "no_progress")
 
 
-async def test_a_worker_that_repeats_a_failing_call_is_stopped_for_the_reason_of_its_error(open_world: Any):
-    bench = Bench()
-    models = FakeModels(plan(ask("a", "broken", n=7)), work=calls(("broken", {"n": 7})))
-    world = open_world(models, [bench.broken(refusal("there is no page 7"))])
-    state = await world.run()
-
-    assert len(bench.made) == 4
-    assert "there is no page 7" in state.finished.gaps[0].reason
-
-
 async def test_a_conversation_that_outgrows_the_window_is_shortened_and_goes_on(open_world: Any):
     """What was told in full is in the log all the same, and a takeover goes on with what was shortened."""
     told: list[int] = []
