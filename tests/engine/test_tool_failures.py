@@ -294,9 +294,16 @@ async def test_an_attempt_has_a_time_limit_of_its_own(open_world: Any):
     assert state.steps["wo-001.1"].accepted
 
 
-async def test_a_tool_that_this_process_does_not_have_is_a_gap_and_is_not_tried_again(open_world: Any):
+async def test_a_tool_that_this_process_does_not_have_is_a_gap_and_never_retried_to_the_cap(open_world: Any):
     bench = Bench()
-    world = open_world(FakeModels(plan(ask("a", "look", n=1), ask("b", "measure", n=2))), [bench.look, bench.measure])
+
+    def always_again(request: Any, facts: dict[str, Any]) -> dict[str, Any]:
+        done = {shown["subtask"]: shown["status"] == "completed" for shown in facts["subtasks"]}
+        verdicts = [{"subtask": key, "verdict": "accept" if done[key] else "retry"} for key in done]
+        return {"verdicts": verdicts, "complete": False}
+
+    models = FakeModels(plan(ask("a", "look", n=1), ask("b", "measure", n=2)), review=always_again)
+    world = open_world(models, [bench.look, bench.measure], limits=Limits(max_steps=10))
     run_id = await world.start()
     world.toolbox._tools.pop("look")
     state = await world.drive(run_id)
@@ -304,6 +311,7 @@ async def test_a_tool_that_this_process_does_not_have_is_a_gap_and_is_not_tried_
     assert failure_of(state).class_ is FailureClass.UNAVAILABLE
     assert "look" in failure_of(state).message
     assert len([event for event in await world.events(StepSettled) if event.attempt.startswith("wo-001.0/")]) == 1
+    assert len(state.orders) == 1
     assert state.status is RunStatus.PARTIAL
 
 
