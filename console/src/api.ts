@@ -104,22 +104,15 @@ export function artifactPath(runId: string, path: string, version: number): stri
   return pathOf(`/api/runs/{run_id}/artifacts/${parts}`, { run_id: runId, version });
 }
 
-const MOST_SHOWN = 10_000_000;
-
-/** Return the text of a version of an artifact; false if it has more than 10 MB. */
+/** Return the text of a version of an artifact. */
 export async function getArtifact(
   runId: string,
   path: string,
   version: number,
   { signal }: RequestOptions,
-): Promise<string | false> {
-  const response = await responseOf(artifactPath(runId, path, version), {
-    signal,
-    headers: { Accept: "application/octet-stream" },
-  });
-  if (Number(response.headers.get("Content-Length")) <= MOST_SHOWN) return await response.text();
-  await response.body?.cancel();
-  return false;
+): Promise<string> {
+  const headers = { Accept: "application/octet-stream" };
+  return await (await responseOf(artifactPath(runId, path, version), { signal, headers })).text();
 }
 
 /** Return the response of the service; a failure throws a Problem. */

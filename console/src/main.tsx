@@ -6,9 +6,7 @@ import { startKeys } from "./keys.ts";
 import { startRouter } from "./router.ts";
 import { App } from "./shell/app.tsx";
 import { startSession } from "./shell/session_check.ts";
-import { startTheme } from "./shell/theme.tsx";
 
-startTheme();
 startRouter();
 startKeys();
 startClock();

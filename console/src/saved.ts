@@ -3,22 +3,14 @@
 import { effect, type Signal, signal } from "@preact/signals";
 import { isObject, parseJson } from "./json.ts";
 
-/**
- * Return a signal that starts with what was saved under the name, and saves what it is set to: in this tab, or, if
- * `where` is "local", in this browser.
- */
-export function saved<T extends object>(
-  name: string,
-  initial: T,
-  where: "session" | "local" = "session",
-): Signal<T> {
+/** Return a signal that starts with what was saved in this tab under the name, and saves what it is set to. */
+export function saved<T extends object>(name: string, initial: T): Signal<T> {
   const key = `leadhand.${name}`;
   const kept = signal<T>(initial);
   try {
-    const storage = where === "local" ? localStorage : sessionStorage;
-    const parsed = parseJson(storage.getItem(key) ?? "");
+    const parsed = parseJson(sessionStorage.getItem(key) ?? "");
     if ("value" in parsed && isObject(parsed.value)) kept.value = { ...initial, ...parsed.value };
-    effect(() => storage.setItem(key, JSON.stringify(kept.value)));
+    effect(() => sessionStorage.setItem(key, JSON.stringify(kept.value)));
   } catch {
     // No storage, or no room in it: then it lives as long as the page.
   }

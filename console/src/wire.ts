@@ -59,6 +59,22 @@ export interface paths {
       };
     };
   };
+  readonly "/api/events/stream": {
+    readonly parameters: {};
+    readonly get: {
+      readonly parameters: {
+        readonly query?: {
+          readonly after?: string | null;
+          readonly brief?: boolean;
+          readonly subtask?: string;
+          readonly type?: readonly string[];
+        };
+      };
+      readonly responses: {
+        readonly 200: {};
+      };
+    };
+  };
   readonly "/api/flows": {
     readonly parameters: {};
     readonly get: {
@@ -380,6 +396,8 @@ export interface paths {
           readonly after?: number;
           readonly brief?: boolean;
           readonly limit?: number;
+          readonly subtask?: string;
+          readonly type?: readonly string[];
         };
         readonly path: {
           readonly run_id: string;
@@ -437,6 +455,8 @@ export interface paths {
       readonly parameters: {
         readonly query?: {
           readonly after?: number;
+          readonly subtask?: string;
+          readonly type?: readonly string[];
         };
         readonly path: {
           readonly run_id: string;
@@ -3165,6 +3185,43 @@ export const NEW_LIMITS: Schema = {
     "max_turns": {
       "anyOf": [{ "type": "integer" }, { "type": "null" }],
       "description": "Maximum turns of the lead of a research run, or of a worker that leads.",
+    },
+  },
+};
+
+/** The schema of some fields of Submission. */
+export const SETTINGS: Schema = {
+  "type": "object",
+  "properties": {
+    "approve": {
+      "anyOf": [{ "type": "string", "enum": ["ask", "auto", "never"] }, { "type": "null" }],
+      "description": "What to do with calls that need approval. Default: the server's policy.",
+    },
+    "approve_plan": {
+      "type": "boolean",
+      "description": "Wait until a person approves the plan before any work begins.",
+    },
+    "check": {
+      "anyOf": [{ "type": "string", "enum": ["judge", "exact", "off"] }, { "type": "null" }],
+      "description": "Who checks the answer. Default: the server's setting, else a judge.",
+    },
+    "strict": { "type": "boolean", "description": "Let doubts about the answer make it partial." },
+    "lead_model": {
+      "anyOf": [{ "type": "string" }, { "type": "null" }],
+      "description": "The model that plans, reviews and writes the answer.",
+    },
+    "worker_model": {
+      "anyOf": [{ "type": "string" }, { "type": "null" }],
+      "description": "The model of the workers.",
+    },
+    "review_model": {
+      "anyOf": [{ "type": "string" }, { "type": "null" }],
+      "description": "The model that reviews results.",
+    },
+    "worker_calls": {
+      "anyOf": [{ "type": "string", "enum": ["auto", "always"] }, { "type": "null" }],
+      "description":
+        "Let a model write the result of every subtask (always), or only where what the tool returned is not enough (auto). Default: the server's setting, else auto.",
     },
   },
 };

@@ -10,13 +10,12 @@ from typing import Any, NamedTuple
 from playwright.async_api import Page, expect
 from server.teams import Office, repairing, team
 
-from browser.notes import PATH, Notebook, noise_notes
 from browser.serving import Served
 from browser.survey import REQUEST, TOWNS, Survey
 from leadhand.app.steering.access import Scope
 from leadhand.app.steering.keys import make_key
 from leadhand.server.app import Doors
-from leadhand.testing.scripted_model import ScriptedModel, fails, gives, judges, reviews, says
+from leadhand.testing.scripted_model import ScriptedModel, fails
 
 
 class Scene(NamedTuple):
@@ -51,10 +50,23 @@ async def _office(home: Path, **options: Any) -> AsyncGenerator[tuple[Served, Of
         office.gate.set()
 
 
-@asynccontextmanager
-async def runs_empty(home: Path) -> AsyncGenerator[Scene]:
-    async with _office(home) as (served, _):
-        yield Scene(served, "/runs", _shows("No runs yet"))
+class Simple(NamedTuple):
+    """A scene of an office with at most one run: its page, what the page shows, and the run."""
+
+    path: str
+    texts: tuple[str, ...]
+    request: str = ""
+    until: tuple[str, ...] = ()
+    """The statuses of the run to wait for; without any, until it is over."""
+    options: dict[str, Any] = {}
+
+    @asynccontextmanager
+    async def __call__(self, home: Path) -> AsyncGenerator[Scene]:
+        async with _office(home, **self.options) as (served, _):
+            run_id = await served.started(self.request) if self.request else ""
+            if run_id:
+                await (served.until(run_id, *self.until) if self.until else served.finished(run_id))
+            yield Scene(served, self.path.replace("RUN", run_id), _shows(*self.texts))
 
 
 @asynccontextmanager
@@ -117,45 +129,6 @@ async def surveyed(home: Path) -> AsyncGenerator[tuple[Served, str]]:
 
 
 @asynccontextmanager
-async def run_asking(home: Path) -> AsyncGenerator[Scene]:
-    async with _office(home) as (served, _):
-        run_id = await served.started("pay Ann, wire Bob, measure Paris, measure Oslo")
-        await served.open_approvals(run_id, 2)
-        await served.until(run_id, "waiting")
-        yield Scene(served, f"/runs/{run_id}", _shows("2 approvals needed", "wire"))
-
-
-@asynccontextmanager
-async def run_questioned(home: Path) -> AsyncGenerator[Scene]:
-    async with _office(home, models=team(plan=gives({"question": "Which Springfield do you mean?"}))) as (served, _):
-        run_id = await served.started("measure Springfield")
-        await served.until(run_id, "waiting")
-        yield Scene(served, f"/runs/{run_id}", _shows("Your answer"))
-
-
-@asynccontextmanager
-async def run_doubted(home: Path) -> AsyncGenerator[Scene]:
-    doubt = {"part": "30 dB", "why": "It was measured.", "evidence": "wo-001.0", "quote": "40 dB"}
-    guess = {"part": "quiet", "why": "No result says so.", "verdict": "unconfirmed"}
-    answer = "Paris is at 30 dB.\n\nThat is quiet."
-    review, corrected = reviews(accept=["wo-001.0"], answer=answer), lambda _: says(answer)
-    models = team(review=review, correct=corrected, judge=judges(doubt, guess))
-    async with _office(home, check="judge", models=models) as (served, _):
-        run_id = await served.started("measure Paris")
-        await served.finished(run_id)
-        yield Scene(served, f"/runs/{run_id}", _shows("It was measured."))
-
-
-@asynccontextmanager
-async def run_failed(home: Path) -> AsyncGenerator[Scene]:
-    refused = fails("unavailable", "http_401", "the provider refused the key: it was revoked")
-    async with _office(home, models=ScriptedModel(plan=refused)) as (served, _):
-        run_id = await served.started("measure Paris")
-        await served.finished(run_id)
-        yield Scene(served, f"/runs/{run_id}", _shows("the provider refused the key"))
-
-
-@asynccontextmanager
 async def run_answered(home: Path) -> AsyncGenerator[Scene]:
     survey = Survey()
     survey.release()
@@ -166,70 +139,11 @@ async def run_answered(home: Path) -> AsyncGenerator[Scene]:
 
 
 @asynccontextmanager
-async def run_repaired(home: Path) -> AsyncGenerator[Scene]:
-    async with _office(home, models=repairing("wo-001.1")) as (served, _):
-        run_id = await served.started("measure Paris, measure Nice")
-        await served.until(run_id, "succeeded")
-        yield Scene(served, f"/runs/{run_id}?tab=order", _shows("Review: retry, once more"))
-
-
-@asynccontextmanager
-async def run_event(home: Path) -> AsyncGenerator[Scene]:
-    async with _office(home) as (served, _):
-        run_id = await served.started("measure Paris, measure Oslo")
-        await served.finished(run_id)
-        seq = (await served.event(run_id, "tool_call_returned"))["seq"]
-        yield Scene(served, f"/runs/{run_id}?seq={seq}", _shows(f"Event {seq}", '"tool_call_returned"'))
-
-
-@asynccontextmanager
-async def run_todos(home: Path) -> AsyncGenerator[Scene]:
-    async with notes_live(home) as (served, run_id):
-        yield Scene(served, f"/runs/{run_id}?tab=todos", _shows("Compare the towns"))
-
-
-@asynccontextmanager
-async def run_artifacts(home: Path) -> AsyncGenerator[Scene]:
-    async with notes_live(home) as (served, run_id):
-        yield Scene(served, f"/runs/{run_id}?tab=artifacts", _shows(PATH))
-
-
-@asynccontextmanager
-async def notes_live(home: Path) -> AsyncGenerator[tuple[Served, str]]:
-    """A run of the notes flow that waits in the middle."""
-    notebook = Notebook()
-    async with Served(home, models=notebook.models, tools=notebook.tools, flows=[noise_notes]) as served:
-        run_id = await served.started("Noise at night", flow="notes")
-        await served.event(run_id, "artifact_written")
-        yield served, run_id
-        notebook.gate.set()
-
-
-@asynccontextmanager
 async def approvals(home: Path) -> AsyncGenerator[Scene]:
     async with _office(home, approval_timeout=3_600.0) as (served, _):
         for request in ("pay Ann", "wire Bob, measure Paris", "pay Marie-Christine-de-la-Tour-d’Auvergne"):
             await served.open_approvals(await served.started(request))
         yield Scene(served, "/approvals", _shows("Marie-Christine", "wire"))
-
-
-@asynccontextmanager
-async def approvals_empty(home: Path) -> AsyncGenerator[Scene]:
-    async with _office(home) as (served, _):
-        yield Scene(served, "/approvals", _shows("No open approvals."))
-
-
-@asynccontextmanager
-async def tools(home: Path) -> AsyncGenerator[Scene]:
-    async with _office(home) as (served, _):
-        await served.finished(await served.started("measure Oslo"))
-        yield Scene(served, "/tools", _shows("Measure the noise at a place."))
-
-
-@asynccontextmanager
-async def tool(home: Path) -> AsyncGenerator[Scene]:
-    async with _office(home, tools=None) as (served, _):
-        yield Scene(served, "/tools/directions_tool", _shows("Run tool"))
 
 
 @asynccontextmanager
@@ -247,37 +161,28 @@ async def login(home: Path) -> AsyncGenerator[Scene]:
         yield Scene(served, "/runs", _shows("API key"))
 
 
-@asynccontextmanager
-async def no_such_run(home: Path) -> AsyncGenerator[Scene]:
-    async with _office(home) as (served, _):
-        yield Scene(served, "/runs/run_nowhere", _shows("Run not found"))
-
-
-@asynccontextmanager
-async def no_such_page(home: Path) -> AsyncGenerator[Scene]:
-    async with _office(home) as (served, _):
-        yield Scene(served, "/nowhere/at/all", _shows("Page not found"))
-
-
+REFUSED = fails("unavailable", "http_401", "the provider refused the key: it was revoked")
 SCENES: dict[str, Play] = {
-    "runs-empty": runs_empty,
+    "runs-empty": Simple("/runs", ("No runs yet",)),
     "runs-full": runs_full,
     "run-live": run_live,
-    "run-asking": run_asking,
-    "run-questioned": run_questioned,
-    "run-doubted": run_doubted,
-    "run-failed": run_failed,
+    "run-asking": Simple(
+        "/runs/RUN", ("2 approvals needed", "wire"), "pay Ann, wire Bob, measure Paris, measure Oslo", ("waiting",)
+    ),
+    "run-failed": Simple(
+        "/runs/RUN", ("the provider refused the key",), "measure Paris", options={"models": ScriptedModel(plan=REFUSED)}
+    ),
     "run-answered": run_answered,
-    "run-repaired": run_repaired,
-    "run-event": run_event,
-    "run-todos": run_todos,
-    "run-artifacts": run_artifacts,
+    "run-repaired": Simple(
+        "/runs/RUN?tab=order", ("Review: retry, once more",), "measure Paris, measure Nice", ("succeeded",),
+        {"models": repairing("wo-001.1")},
+    ),
+    "run-event": Simple("/runs/RUN?seq=3", ("Event 3",), "measure Paris, measure Oslo"),
     "approvals": approvals,
-    "approvals-empty": approvals_empty,
-    "tools": tools,
-    "tool": tool,
+    "tools": Simple("/tools", ("Measure the noise at a place.",)),
+    "tool": Simple("/tools/directions_tool", ("Run tool",), options={"tools": None}),
     "system": system,
     "login": login,
-    "no-such-run": no_such_run,
-    "no-such-page": no_such_page,
-}
+    "no-such-run": Simple("/runs/run_nowhere", ("Run not found",)),
+    "no-such-page": Simple("/nowhere/at/all", ("Page not found",)),
+}  # fmt: skip

@@ -40,55 +40,48 @@ async def test_a_call_is_approved_on_the_run_page(served: Served, ann: Visitor, 
 
 
 @pytest.mark.slow
-async def test_a_call_is_approved_with_changed_arguments(served: Served, ann: Visitor, office: Office) -> None:
-    page = await ann.open(f"/runs/{await waiting_run(served)}")
-    await page.get_by_role("button", name="Edit arguments of pay").click()
-    field = page.get_by_label("Arguments")
-    assert json.loads(await field.input_value()) == {"to": "Ann"}
-    await field.fill('["Ann"]')
-    await page.get_by_role("button", name="Approve changes").click()
-    await expect(field).to_have_attribute("aria-invalid", "true")
-
-    await field.fill('{"to": "Ann", "amount": 2.5}')
-    await page.get_by_role("button", name="Approve changes").click()
-    await answered(page)
-    assert office.calls == {"Ann 2.5": 1}
-
-
-@pytest.mark.slow
-async def test_invalid_arguments_are_refused_and_stay_in_the_field(
+async def test_changed_arguments_stay_in_the_field_until_they_are_valid(
     served: Served, ann: Visitor, office: Office
 ) -> None:
     page = await ann.open(f"/runs/{await waiting_run(served)}")
     ann.watch.allow(r"\b4(09|22)\b")
     await page.get_by_role("button", name="Edit arguments of pay").click()
-    field = page.get_by_label("Arguments")
-    await field.fill('{"to": 7}')
-    await page.get_by_role("button", name="Approve changes").click()
-
-    card = page.get_by_role("article", name="Allow pay: to")
-    await expect(card.get_by_role("alert")).to_contain_text("to")
+    field, send = page.get_by_label("Arguments"), page.get_by_role("button", name="Approve changes")
+    assert json.loads(await field.input_value()) == {"to": "Ann"}
+    await field.fill('["Ann"]')  # the console refuses it
+    await send.click()
+    await expect(field).to_have_attribute("aria-invalid", "true")
+    await field.fill('{"to": 7}')  # the service refuses it
+    await send.click()
+    await expect(page.get_by_role("article", name="Allow pay: to").get_by_role("alert")).to_contain_text("to")
     await expect(field).to_have_value('{"to": 7}')
     assert not office.calls
-    await field.fill('{"to": "Bob"}')
-    await page.get_by_role("button", name="Approve changes").click()
+
+    await field.fill('{"to": "Bob", "amount": 2.5}')
+    await send.click()
     await answered(page)
-    assert office.calls == {"Bob 1": 1}
+    assert office.calls == {"Bob 2.5": 1}
 
 
 @pytest.mark.slow
-async def test_a_denied_call_is_not_made_and_the_answer_gives_the_reason(
-    served: Served, ann: Visitor, office: Office
-) -> None:
-    run_id = await waiting_run(served, "pay Ann, measure Paris")
-    page = await ann.open(f"/runs/{run_id}")
-    await page.get_by_role("button", name="Deny pay").click()
-    await page.get_by_label("Reason (optional)").fill("we owe Ann nothing")
-    await page.get_by_role("button", name="Deny", exact=True).click()
-
+@pytest.mark.parametrize(
+    ("request_", "opened", "field", "text", "sent", "calls"),
+    [
+        ("pay Ann, measure Paris", "Deny pay", "Reason (optional)", "we owe Ann nothing", "Deny", {"Paris": 1}),
+        ("wire Ann", "Yes, it did: wire", "Result (optional)", "the bank has it", "Confirm", {"wire Ann": 1}),
+    ],
+)
+async def test_a_call_is_denied_or_settled_with_words_that_the_answer_has(
+    served: Served, ann: Visitor, office: Office,
+    request_: str, opened: str, field: str, text: str, sent: str, calls: dict[str, int],
+) -> None:  # fmt: skip
+    page = await ann.open(f"/runs/{await waiting_run(served, request_)}")
+    await page.get_by_role("button", name=opened).click()
+    await page.get_by_label(field).fill(text)
+    await page.get_by_role("button", name=sent, exact=True).click()
     await answered(page)
-    await expect(page.get_by_role("article", name="Answer")).to_contain_text("we owe Ann nothing")
-    assert office.calls == {"Paris": 1}
+    await expect(page.get_by_role("article", name="Answer")).to_contain_text(text)
+    assert office.calls == calls
 
 
 @pytest.mark.slow
@@ -126,19 +119,6 @@ async def test_an_approval_can_cover_all_later_calls_of_the_tool_in_the_run(
     await page.get_by_role("button", name="Always approve pay").first.click()
     await answered(page)
     assert office.calls == {"Ann 1": 1, "Bob 1": 1}
-
-
-@pytest.mark.slow
-async def test_a_person_settles_a_call_of_unknown_outcome(served: Served, ann: Visitor, office: Office) -> None:
-    run_id = await waiting_run(served, "wire Ann")
-    page = await ann.open(f"/runs/{run_id}")
-    card = page.get_by_role("article", name="Did wire go through: to Ann?")
-    await card.get_by_role("button", name="Yes, it did: wire").click()
-    await card.get_by_label("Result (optional)").fill("the bank has it")
-    await card.get_by_role("button", name="Confirm", exact=True).click()
-
-    await expect(page.get_by_role("article", name="Answer")).to_contain_text("the bank has it")
-    assert office.calls == {"wire Ann": 1}
 
 
 @pytest.mark.slow

@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 import pytest
-from playwright.async_api import expect
+from playwright.async_api import ViewportSize, expect
 
 from browser.judging import PHONE, check_accessible, check_width
 from browser.serving import Served
 from browser.visiting import Visitor
 
-
-@pytest.fixture
-def tablet() -> dict[str, int]:
-    return {"width": 1024, "height": 768}
+TABLET: ViewportSize = {"width": 1024, "height": 768}
 
 
 @pytest.mark.slow
-async def test_a_narrow_screen_shows_one_part_of_a_run_at_a_time(
-    served: Served, ann: Visitor, tablet: dict[str, int]
-) -> None:
+async def test_a_narrow_screen_shows_one_part_of_a_run_at_a_time(served: Served, ann: Visitor) -> None:
     run_id = await served.started("measure Paris, measure Lyon")
     await served.finished(run_id)
     page = await ann.open(f"/runs/{run_id}")
@@ -30,8 +25,8 @@ async def test_a_narrow_screen_shows_one_part_of_a_run_at_a_time(
     await expect(timeline).to_be_visible()
     await expect(parts).to_be_hidden()  # all are beside each other
 
-    for size in (tablet, PHONE):
-        await page.set_viewport_size({"width": size["width"], "height": size["height"]})
+    for size in (TABLET, PHONE):
+        await page.set_viewport_size(size)
         await expect(answer).to_be_visible()
         await expect(timeline).to_be_hidden()
         await expect(events).to_be_hidden()

@@ -147,44 +147,35 @@ async def test_a_fork_that_may_repeat_an_irreversible_call_needs_a_confirmation(
 
 
 @pytest.mark.slow
-async def test_a_person_supplies_the_result_of_a_failed_subtask(served: Served, ann: Visitor, office: Office) -> None:
+@pytest.mark.parametrize(
+    ("action", "fields", "shown_as"),
+    [
+        ("Supply result", {"Summary": "Oslo: 35 dB, by ear", "Data (JSON": '{"dB": 35}'}, "Completed"),
+        ("Skip", {"Reason (shown in the answer)": "nobody lives there"}, "Skipped"),
+    ],
+)
+async def test_a_failed_subtask_gets_its_result_from_a_person_or_is_skipped(
+    served: Served, ann: Visitor, office: Office, action: str, fields: dict[str, str], shown_as: str
+) -> None:
     run_id = await served.started("measure Paris, measure Oslo, measure Rome")
     page = await shown(ann, run_id)
-    await page.get_by_role("option", name="Oslo").and_(page.get_by_role("option", name="Failed")).click()
-    await expect(page.get_by_role("tab", name="Inspector")).to_have_attribute("aria-selected", "true")
-    await page.get_by_role("button", name="Supply result…").click()
-    dialog = page.get_by_role("dialog", name="Supply the result of")
-    await dialog.get_by_label("Summary").fill("Oslo: 35 dB, by ear")
-    await dialog.get_by_label("Data (JSON").fill('{"dB": 35}')
-    await dialog.get_by_role("button", name="Supply result").click()
+    oslo = page.get_by_role("option", name="Oslo")
+    await oslo.and_(page.get_by_role("option", name="Failed")).click()
+    await page.get_by_role("button", name=f"{action}…").click()
+    dialog = page.get_by_role("dialog", name=action)
+    for label, text in fields.items():
+        await dialog.get_by_label(label).fill(text)
+    await dialog.get_by_role("button", name=action, exact=True).click()
     await expect(dialog).to_have_count(0)
-    await expect(
-        page.get_by_role("option", name="Oslo").and_(page.get_by_role("option", name="Completed"))
-    ).to_be_visible()
+    await expect(oslo.and_(page.get_by_role("option", name=shown_as))).to_be_visible()
     office.gate.set()
 
     await page.get_by_role("tab", name="Answer").click()
-    await expect(page.get_by_role("article", name="Answer")).to_contain_text("Oslo: 35 dB, by ear")
+    await expect(page.get_by_role("article", name="Answer")).to_contain_text(next(iter(fields.values())))
     assert office.calls["Oslo"] == 1
     requested = await served.event(run_id, "step_requested")
-    assert requested["what"] == "supply"
+    assert requested["what"] in action.lower()
     assert requested["by"]
-
-
-@pytest.mark.slow
-async def test_a_subtask_is_skipped_with_a_reason(served: Served, ann: Visitor, office: Office) -> None:
-    run_id = await served.started("measure Paris, measure Oslo, measure Rome")
-    page = await shown(ann, run_id)
-    await page.get_by_role("option", name="Oslo").and_(page.get_by_role("option", name="Failed")).click()
-    await page.get_by_role("button", name="Skip…").click()
-    dialog = page.get_by_role("dialog", name="Skip")
-    await dialog.get_by_label("Reason (shown in the answer)").fill("nobody lives there")
-    await dialog.get_by_role("button", name="Skip", exact=True).click()
-    await expect(dialog).to_have_count(0)
-    office.gate.set()
-
-    await page.get_by_role("tab", name="Answer").click()
-    await expect(page.get_by_role("article", name="Answer")).to_contain_text("nobody lives there")
 
 
 @pytest.mark.slow

@@ -1,7 +1,10 @@
-// Limits as they are typed, of runs that are started and of runs that go on.
+// Settings and limits as they are typed, of runs that are started and of runs that go on.
 
-import { LIMITS, NEW_LIMITS, type NewLimits, type RunDocument } from "../wire.ts";
+import { LIMITS, NEW_LIMITS, type NewLimits, type RunDocument, SETTINGS } from "../wire.ts";
 import { argumentsFrom, type Parameter, parametersOf, type Typed } from "./schema.ts";
+
+/** The settings of a run that have no control of their own. */
+export const settingParameters: readonly Parameter[] = parametersOf(SETTINGS);
 
 /** The limits that a run can be started with. */
 export const limitParameters: readonly Parameter[] = parametersOf(LIMITS);

@@ -22,7 +22,8 @@ export function parametersOf(schema: Schema): readonly Parameter[] {
   return Object.entries(schema.properties ?? {}).map(([name, property]) => {
     const resolved = resolve(property, schema);
     const types = alternatives(resolved, schema).filter((each) => each.type !== "null");
-    const single = types.length === 1 ? types[0]! : resolved;
+    const single = types.find((each) => choicesOf(each)) ??
+      (types.length === 1 ? types[0]! : resolved);
     return {
       name,
       required: required.has(name),

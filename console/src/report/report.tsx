@@ -17,13 +17,12 @@ import { STATUS_WORDS } from "../run/words.ts";
 import { count } from "../formats.ts";
 import { StatusGlyph } from "../ui/status.tsx";
 import { ReportText } from "./report_text.tsx";
-import type { RunDocument } from "../wire.ts";
-import { type Draft, type ReportTask, taskOf } from "./task.ts";
+import type { ReportDraft as Draft, RunDocument, Task as ReportTask } from "../wire.ts";
 
 export function Report({ store }: { store: RunStore }) {
   const document = store.document.value;
-  const task = taskOf(document);
-  if (task === null || document === null) return <Answer store={store} />;
+  const task = document?.task;
+  if (!task || !document) return <Answer store={store} />;
   const latest = task.drafts.at(-1);
   const writing = writtenNow(store, task);
   if (!writing && !latest) {

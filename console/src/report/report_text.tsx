@@ -13,7 +13,12 @@ import {
 } from "../run/answer/verdict.tsx";
 import { Button } from "../ui/button.tsx";
 import { OuterLink } from "../ui/outer_link.tsx";
-import type { Claim, Draft, Passage, ReportTask } from "./task.ts";
+import type {
+  CitedPassage as Passage,
+  Claim,
+  ReportDraft as Draft,
+  Task as ReportTask,
+} from "../wire.ts";
 
 /** What is shown beside the text: a doubted claim, and passages. */
 interface Shown {

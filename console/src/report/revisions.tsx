@@ -5,10 +5,10 @@ import type { RunStore } from "../run/state/store.ts";
 import { VerdictSign } from "../run/answer/verdict.tsx";
 import { StatusGlyph } from "../ui/status.tsx";
 import { Changes } from "./changes.tsx";
-import { type Draft, type Finding, taskOf } from "./task.ts";
+import type { ReportDraft as Draft, ReportFinding as Finding } from "../wire.ts";
 
 export function Revisions({ store }: { store: RunStore }) {
-  const drafts = taskOf(store.document.value)?.drafts ?? [];
+  const drafts = store.document.value?.task?.drafts ?? [];
   if (drafts.length === 0) return <p class="muted">No draft yet.</p>;
   return (
     <div class="revisions">

@@ -5,11 +5,10 @@ import type { RunStore } from "../run/state/store.ts";
 import { isOver } from "../run/state/view.ts";
 import { StatusGlyph } from "../ui/status.tsx";
 import { stepsOf } from "./strip.ts";
-import { taskOf } from "./task.ts";
 
 export function StageStrip({ store }: { store: RunStore }) {
-  const task = taskOf(store.document.value);
-  if (task === null) return null;
+  const task = store.document.value?.task;
+  if (!task) return null;
   const { status } = store.view.run.value;
   const steps = stepsOf(store.view.steps.value, task.stages, isOver(status) ? status : null);
   return (

@@ -5,11 +5,13 @@ import { count, duration, money, shortened } from "../formats.ts";
 import { Tags } from "../runs/tags.tsx";
 import { StatusMark } from "../ui/status.tsx";
 import type { RunDocument } from "../wire.ts";
-import type { Lane } from "./state/lanes.ts";
+import { numberOf } from "./state/lanes.ts";
+import type { RunView } from "./state/run_view.ts";
 import { Outcome } from "./actions/outcome.tsx";
 import { RunActions } from "./actions/run_actions.tsx";
 import type { RunStore } from "./state/store.ts";
 import { isOver, millis } from "./state/view.ts";
+import { STATUS_WORDS } from "./words.ts";
 
 const NANO = 1e9;
 
@@ -63,7 +65,6 @@ const MAX_FOLLOW_UPS = 5;
 function Related({ document }: { document: RunDocument | null }) {
   if (document === null) return null;
   const { forked_from: forked, follows, followed_by: later } = document;
-  const further = later.length - MAX_FOLLOW_UPS;
   return (
     <>
       {forked && (
@@ -79,13 +80,13 @@ function Related({ document }: { document: RunDocument | null }) {
       )}
       {later.length > 0 && (
         <span class="muted">
-          · followed up by {later.slice(0, MAX_FOLLOW_UPS).map((runId, index) => (
+          · followed up by {later.slice(0, MAX_FOLLOW_UPS).map((runId) => (
             <>
-              {index > 0 && ", "}
               <RunLink key={runId} runId={runId} />
+              {" "}
             </>
           ))}
-          {further > 0 && ` and ${further.toLocaleString("en")} more`}
+          {later.length > MAX_FOLLOW_UPS && `and ${later.length - MAX_FOLLOW_UPS} more`}
         </span>
       )}
     </>
@@ -97,25 +98,12 @@ function RunLink({ runId, children = runId }: { runId: string; children?: string
 }
 
 function Figures({ store }: { store: RunStore }) {
-  const spend = store.view.spend.value;
-  const number = store.view.counts.value;
-  const [running, retrying, waiting] = [number("running"), number("retrying"), number("waiting")];
-  const [failed, skipped, cancelled] = [number("failed"), number("dropped"), number("cancelled")];
+  const { view } = store;
+  const spend = view.spend.value;
   return (
     <div class="figures">
       <Figure word="Workers">
-        {number() === 0 ? <Subagents lanes={store.view.steps.value} /> : (
-          <>
-            <strong>{number("completed").toLocaleString("en")}</strong> of{" "}
-            {number().toLocaleString("en")} completed
-          </>
-        )}
-        {running > 0 && <span class="tone-busy">, {running} running</span>}
-        {retrying > 0 && <span class="tone-asks">, {retrying} retrying</span>}
-        {waiting > 0 && <span class="tone-asks">, {waiting} waiting</span>}
-        {failed > 0 && <span class="tone-bad">, {failed} failed</span>}
-        {skipped > 0 && <span>, {skipped} skipped</span>}
-        {cancelled > 0 && <span>, {cancelled} cancelled</span>}
+        <Workers view={view} />
       </Figure>
       <Figure word="Time">
         <Elapsed store={store} />
@@ -131,18 +119,31 @@ function Figures({ store }: { store: RunStore }) {
   );
 }
 
-/** The steps that others dispatched: in research, all but the lead's and the reviews. */
-function Subagents({ lanes: all }: { lanes: readonly Lane[] }) {
-  const lanes = all.filter((lane) => lane.parent);
-  if (lanes.length === 0) return <>None</>;
-  const number = (status: Lane["status"]) => lanes.filter((lane) => lane.status === status).length;
-  const [running, failed] = [number("running"), number("failed")];
+const STATES = [
+  ["running", "tone-busy"],
+  ["retrying", "tone-asks"],
+  ["waiting", "tone-asks"],
+  ["failed", "tone-bad"],
+  ["dropped", ""],
+  ["cancelled", ""],
+] as const;
+
+/** The subtasks by state; of a run without any, the steps that its lead dispatched. */
+function Workers({ view }: { view: RunView }) {
+  const subtasks = view.counts.value;
+  const number = subtasks() > 0
+    ? subtasks
+    : numberOf(view.steps.value.filter(({ parent }) => parent));
+  if (number() === 0) return <>None</>;
   return (
     <>
       <strong>{number("completed").toLocaleString("en")}</strong> of{" "}
-      {count(lanes.length, "subagent")} completed
-      {running > 0 && <span class="tone-busy">, {running} running</span>}
-      {failed > 0 && <span class="tone-bad">, {failed} failed</span>}
+      {subtasks() > 0 ? number().toLocaleString("en") : count(number(), "subagent")} completed
+      {STATES.filter(([state]) => number(state) > 0).map(([state, tone]) => (
+        <span key={state} class={tone}>
+          , {number(state)} {STATUS_WORDS[state].toLowerCase()}
+        </span>
+      ))}
     </>
   );
 }

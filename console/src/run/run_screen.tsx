@@ -15,7 +15,6 @@ import { asProblem } from "../problem.ts";
 import { setQuery, withQuery } from "../router.ts";
 import { EventLog } from "./log/event_log.tsx";
 import { Fleet } from "./timeline/fleet.tsx";
-import { focusedList } from "../ui/focused_list.ts";
 import { Head } from "./head.tsx";
 import { pauseOrResume } from "./actions/run_actions.tsx";
 import { clearSelection, PARTS, selection, selectTab, tabsOf } from "./selection.ts";
@@ -139,9 +138,10 @@ function useRunShortcuts(
     selectTab(tabs[(tabs.indexOf(tab) + by + tabs.length) % tabs.length]!);
   };
   useShortcuts("Run", {
-    j: { label: "Next row of the focused list", action: () => focusedList()?.move(1) },
-    k: { label: "Previous row", action: () => focusedList()?.move(-1) },
-    Enter: { label: "Inspect the row", action: () => focusedList()?.enter() },
+    // The focused list handles these itself; here they are for the help.
+    j: { label: "Next row of the focused list", action: () => {} },
+    k: { label: "Previous row", action: () => {} },
+    Enter: { label: "Inspect the row", action: () => {} },
     Escape: {
       label: "Clear the selection",
       action: (event) => {

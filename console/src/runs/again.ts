@@ -1,10 +1,11 @@
 // The draft of a run with the request and the options of an earlier one.
 
-import { limitParameters } from "../form/limits.ts";
+import { limitParameters, settingParameters } from "../form/limits.ts";
 import type { Parameter, Typed } from "../form/schema.ts";
 import type { Json, JsonObject } from "../json.ts";
 import type { FlowDocument, RunDefinition, Submission } from "../wire.ts";
-import { type Draft, EMPTY, parametersOfFlow, type StageDraft } from "./draft.ts";
+import { type Draft, EMPTY, parametersOfFlow } from "./draft.ts";
+import { stageParameters } from "./stages.tsx";
 
 /** `definition` is that of the earlier run, as its first event has it. */
 export function draftOf(
@@ -15,7 +16,7 @@ export function draftOf(
   const { models, offline } = definition;
   const flow = flows.find(({ name }) => name === definition.flow);
   const { agents = null, ...given } = definition.options as JsonObject;
-  const stages = flow?.name === "report" && areStages(agents) ? agents : [];
+  const stages = flow?.name === "report" ? stagesIn(agents, flow) : [];
   const options = stages.length > 0 ? given : definition.options as JsonObject;
   const [typed, others] = typedIn(parametersOfFlow(flow), options);
   return {
@@ -27,10 +28,13 @@ export function draftOf(
     model: modelOf(models.default, offline),
     offline,
     limits: typedIn(limitParameters, limitsOf(definition))[0],
-    approve: definition.approve,
-    check: offline ? "" : definition.check ?? "",
-    strict: definition.strict ?? false,
-    rest: restOf(definition, others),
+    settings: typedIn(settingParameters, settingsOf(definition))[0],
+    rest: {
+      ...(Object.keys(definition.approve_rules).length > 0 && {
+        approve_rules: definition.approve_rules,
+      }),
+      ...(Object.keys(others).length > 0 && { options: others }),
+    },
   };
 }
 
@@ -48,22 +52,19 @@ function modelOf(name: string | undefined, offline: boolean): string {
   return !offline && name?.includes(":") ? name : "";
 }
 
-/** Return what the form has no fields for. */
-function restOf(
-  { models: { by_use: uses }, approve_rules, offline, worker_calls }: RunDefinition,
-  options: JsonObject,
-): Draft["rest"] {
-  const given = {
-    lead_model: modelOf(uses.plan, offline),
-    worker_model: modelOf(uses.work, offline),
-    review_model: modelOf(uses.review, offline),
-    approve_rules,
-    worker_calls: worker_calls === "always" ? worker_calls : "",
-    options,
+/** Return the settings that differ from what they are without being set. */
+function settingsOf(definition: RunDefinition): JsonObject {
+  const { models: { by_use: uses }, offline } = definition;
+  return {
+    approve: definition.approve,
+    approve_plan: definition.approve_plan || null,
+    check: offline ? null : definition.check ?? null,
+    strict: definition.strict || null,
+    lead_model: modelOf(uses.plan, offline) || null,
+    worker_model: modelOf(uses.work, offline) || null,
+    review_model: modelOf(uses.review, offline) || null,
+    worker_calls: definition.worker_calls === "always" ? "always" : null,
   };
-  return Object.fromEntries(
-    Object.entries(given).filter(([, value]) => Object.keys(value).length > 0),
-  );
 }
 
 /** Return values as they are typed into the fields of a form, and those that have no field. */
@@ -78,14 +79,16 @@ function typedIn(parameters: readonly Parameter[], values: JsonObject): [Typed, 
   return [Object.fromEntries(typed), Object.fromEntries(others)];
 }
 
-/** Return whether stages have no other fields than the form has. */
-function areStages(value: Json): value is Json & StageDraft[] {
-  return Array.isArray(value) &&
-    value.every((stage) =>
-      Object.keys(stage as object).every((name) =>
-        ["name", "after", "instructions", "agent"].includes(name)
-      )
-    );
+/** Return stages as they are typed; none if one of them has a field that the form does not have. */
+function stagesIn(agents: Json, flow: FlowDocument): Typed[] {
+  const given = Array.isArray(agents) ? agents as JsonObject[] : [];
+  const stages = given.map((stage) => {
+    const [{ agent = "" }] = typedIn(stageParameters({}, flow), { agent: stage.agent ?? null });
+    const names = given.map(({ name }) => String(name));
+    return typedIn(stageParameters({ agent }, flow, names), stage);
+  });
+  const plain = stages.every(([, others]) => Object.keys(others).length === 0);
+  return plain ? stages.map(([typed]) => typed) : [];
 }
 
 /** Return what a draft sends besides its fields, in words: "max_tokens 5000". */

@@ -72,5 +72,9 @@ Deno.test("a model that the service was given as code is not named", () => {
   assert.equal(draftOf("x", custom as never, [FLOW]).model, "");
   const offline = { ...DEFINITION, offline: true };
   const draft = draftOf("x", offline as never, [FLOW]);
-  assert.deepEqual([draft.offline, draft.model, draft.rest.worker_model], [true, "", undefined]);
+  assert.deepEqual([draft.offline, draft.model, draft.settings.worker_model], [
+    true,
+    "",
+    undefined,
+  ]);
 });

@@ -25,6 +25,7 @@ export function Bulk({ chosen, onClear, onDone }: BulkProps) {
   const active = chosen.filter(({ status }) => !isOver(status));
   const failed = chosen.filter((line) => line.failed > 0);
   const over = chosen.filter(({ status }) => isOver(status));
+  const lines = { cancel: active, retry: failed };
   const close = () => setOpen(null);
   const done = () => {
     onClear();
@@ -52,37 +53,36 @@ export function Bulk({ chosen, onClear, onDone }: BulkProps) {
       {open === "delete" && (
         <Delete runIds={over.map((line) => line.run_id)} onDone={done} onClose={close} />
       )}
-      {open === "cancel" && (
+      {(open === "cancel" || open === "retry") && (
         <Confirm
-          title={`Cancel ${count(active.length, "run")}?`}
-          action={`Cancel ${count(active.length, "run")}`}
+          title={`${WORDS[open].action} ${count(lines[open].length, "run")}?`}
+          action={WORDS[open].action}
+          kind={open === "cancel" ? "danger" : "primary"}
           onConfirm={async () => {
-            for (const { run_id } of active) {
-              await post("/api/runs/{run_id}/cancel", { run_id }, {});
+            for (const { run_id } of lines[open]) {
+              await post(`/api/runs/{run_id}/${open}`, { run_id }, {});
             }
-            announce(`Cancelled ${count(active.length, "run")}`);
+            announce(`${WORDS[open].done} ${count(lines[open].length, "run")}`);
             done();
           }}
           onClose={close}
         >
-          <p>Work in progress stops. Finished work is kept.</p>
-        </Confirm>
-      )}
-      {open === "retry" && (
-        <Confirm
-          title={`Retry what failed in ${count(failed.length, "run")}?`}
-          action="Retry"
-          kind="primary"
-          onConfirm={async () => {
-            for (const { run_id } of failed) await post("/api/runs/{run_id}/retry", { run_id }, {});
-            announce(`Retrying ${count(failed.length, "run")}`);
-            done();
-          }}
-          onClose={close}
-        >
-          <p>All results are kept. Each run continues and writes a new answer.</p>
+          <p>{WORDS[open].effect}</p>
         </Confirm>
       )}
     </div>
   );
 }
+
+const WORDS = {
+  cancel: {
+    action: "Cancel",
+    done: "Cancelled",
+    effect: "Work in progress stops. Finished work is kept.",
+  },
+  retry: {
+    action: "Retry",
+    done: "Retrying",
+    effect: "What failed is repeated. All results are kept, and each run writes a new answer.",
+  },
+};

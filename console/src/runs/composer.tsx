@@ -5,7 +5,7 @@ import { get, post } from "../api.ts";
 import { flowName } from "../formats.ts";
 import type { Problem } from "../problem.ts";
 import { go } from "../router.ts";
-import { limitParameters } from "../form/limits.ts";
+import { limitParameters, settingParameters } from "../form/limits.ts";
 import type { Typed } from "../form/schema.ts";
 import { SchemaForm } from "../form/schema_form.tsx";
 import { Button, useAction } from "../ui/button.tsx";
@@ -14,21 +14,16 @@ import { Fold } from "../ui/fold.tsx";
 import { useLoaded } from "../ui/loading.ts";
 import { ProblemNote } from "../ui/problem_note.tsx";
 import { restWords } from "./again.ts";
-import { type Draft, draft, EMPTY, forgetKey, idempotencyKey, submissionOf } from "./draft.ts";
-import { FlowOptions } from "./flow_options.tsx";
-
-const CHECKS = [
-  ["", "Default"],
-  ["judge", "With a judge"],
-  ["exact", "Exact checks only"],
-  ["off", "Off"],
-] as const;
-const POLICIES = [
-  ["", "Default"],
-  ["ask", "Ask for approval"],
-  ["auto", "Call without asking"],
-  ["never", "Refuse"],
-] as const;
+import {
+  type Draft,
+  draft,
+  EMPTY,
+  forgetKey,
+  idempotencyKey,
+  parametersOfFlow,
+  submissionOf,
+} from "./draft.ts";
+import { Stages } from "./stages.tsx";
 
 const FURTHER_LIMITS = limitParameters.filter(({ name }) => name !== "budget");
 
@@ -50,15 +45,16 @@ export function Composer({ compact }: { compact: boolean }) {
   const loaded = useLoaded((options) => get("/api/flows", {}, options), { key: "flows" });
   const [unread, setUnread] = useState<Typed>({});
   const typed = draft.value;
-  const change = (name: keyof Draft) => (value: string | boolean) => {
+  const set = <Name extends keyof Draft>(name: Name) => (value: Draft[Name]) => {
     draft.value = {
       ...draft.peek(),
-      [name]: value,
       ...(name === "flow" && { options: {}, rest: {} }),
+      [name]: value,
     };
   };
   const flows = loaded.value?.flows ?? [];
   const flow = flows.find(({ name }) => name === typed.flow);
+  const options = parametersOfFlow(flow);
   const starting = useAction(async () => {
     const { run, errors } = submissionOf(draft.peek(), flow);
     setUnread(errors);
@@ -73,12 +69,11 @@ export function Composer({ compact }: { compact: boolean }) {
   });
   const errorAt = (at: string) => unread[at] ?? starting.problem?.errorAt(at);
   /** Connect a field of the draft to its control. */
-  const field = (name: "request" | "flow" | "model" | "approve" | "check") => ({
+  const field = (name: "request" | "flow" | "model") => ({
     error: errorAt(name),
     value: typed[name],
-    onInput: change(name),
+    onInput: set(name),
   });
-  const setLimits = (limits: Typed) => draft.value = { ...draft.peek(), limits };
   const small = compact && !used && typed.request === "";
   const rest = restWords(typed.rest);
   const [label, example] = REQUESTS[typed.flow] ?? REQUEST;
@@ -122,13 +117,13 @@ export function Composer({ compact }: { compact: boolean }) {
           placeholder="Default"
           error={errorAt("limits.budget")}
           value={typed.limits.budget ?? ""}
-          onInput={(budget) => setLimits({ ...typed.limits, budget })}
+          onInput={(budget) => set("limits")({ ...typed.limits, budget })}
         />
         <label class="check">
           <input
             type="checkbox"
             checked={typed.offline}
-            onChange={(event) => change("offline")(event.currentTarget.checked)}
+            onChange={(event) => set("offline")(event.currentTarget.checked)}
           />
           <span>
             Offline <span class="muted small">built-in model and sample data</span>
@@ -136,27 +131,38 @@ export function Composer({ compact }: { compact: boolean }) {
         </label>
         <Button type="submit" kind="primary" busy={starting.busy} title="Ctrl+Enter">Start</Button>
       </div>
-      {flow && !small && <FlowOptions flow={flow} errorAt={errorAt} />}
+      {flow && options.length > 0 && !small && (
+        <fieldset class="flow-options">
+          <legend class="unseen">Options</legend>
+          <SchemaForm
+            parameters={options}
+            typed={typed.options}
+            onInput={set("options")}
+            errorOf={(name) => errorAt(`options.${name}`)}
+          />
+          {flow.name === "report" && (
+            <Stages flow={flow} stages={typed.stages} onInput={set("stages")} errorAt={errorAt} />
+          )}
+        </fieldset>
+      )}
       <Fold class="limits" summary="Advanced" opened={isHidden(starting.problem)}>
         <div class="limits-fields">
           <SchemaForm
             parameters={FURTHER_LIMITS}
             typed={typed.limits}
-            onInput={setLimits}
+            onInput={set("limits")}
             errorOf={(name) => errorAt(`limits.${name}`)}
             hintOf={({ description }) => description}
             empty="Default"
           />
-          <Choice label="Irreversible calls" choices={POLICIES} {...field("approve")} />
-          <Choice label="Check answers" choices={CHECKS} {...field("check")} />
-          <label class="check">
-            <input
-              type="checkbox"
-              checked={typed.strict}
-              onChange={(event) => change("strict")(event.currentTarget.checked)}
-            />
-            Doubts make the run partial
-          </label>
+          <SchemaForm
+            parameters={settingParameters}
+            typed={typed.settings}
+            onInput={set("settings")}
+            errorOf={errorAt}
+            hintOf={({ description }) => description}
+            empty="Default"
+          />
         </div>
       </Fold>
       {rest.length > 0 && (
@@ -175,7 +181,7 @@ export function Composer({ compact }: { compact: boolean }) {
 /** Return whether an error is at a field that may be hidden under "Advanced". */
 function isHidden(problem: Problem | null): boolean {
   return problem?.errors.some(({ where }) =>
-    ["body.approve", "body.check", "body.strict"].includes(where) ||
-    where.startsWith("body.limits.") && where !== "body.limits.budget"
+    where.startsWith("body.limits.") && where !== "body.limits.budget" ||
+    settingParameters.some(({ name }) => where === `body.${name}`)
   ) ?? false;
 }

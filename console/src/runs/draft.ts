@@ -1,20 +1,11 @@
 // The draft of a run: it outlives the screen, and the same content starts one run.
 
-import { limitParameters } from "../form/limits.ts";
+import { limitParameters, settingParameters } from "../form/limits.ts";
 import { argumentsFrom, type Parameter, parametersOf, type Typed } from "../form/schema.ts";
-import type { Json, Schema } from "../json.ts";
+import type { Schema } from "../json.ts";
 import { saved } from "../saved.ts";
 import type { FlowDocument, Submission } from "../wire.ts";
-
-/** A stage that is added to one report, or replaced in it, as typed. */
-export interface StageDraft {
-  readonly name: string;
-  /** "": where its class says. */
-  readonly after: string;
-  readonly instructions: string;
-  /** The Python class that carries the stage out. */
-  readonly agent?: string;
-}
+import { stageOf } from "./stages.tsx";
 
 /** The fields of the form as typed; "" for an empty field. */
 export interface Draft {
@@ -23,14 +14,13 @@ export interface Draft {
   /** The options of the flow, by name. */
   readonly options: Typed;
   /** The stages that are added to a report. */
-  readonly stages: readonly StageDraft[];
+  readonly stages: readonly Typed[];
   readonly model: string;
   readonly offline: boolean;
   /** The limits, by name. */
   readonly limits: Typed;
-  readonly approve: string;
-  readonly check: string;
-  readonly strict: boolean;
+  /** The settings, by name. */
+  readonly settings: Typed;
   /** What is sent besides the fields: options of an earlier run that the form has no fields for. */
   readonly rest: Partial<Submission>;
 }
@@ -43,9 +33,7 @@ export const EMPTY: Draft = {
   model: "",
   offline: false,
   limits: {},
-  approve: "",
-  check: "",
-  strict: false,
+  settings: {},
   rest: {},
 };
 
@@ -67,31 +55,26 @@ export function submissionOf(
 ): { readonly run: Submission; readonly errors: Typed } {
   const given = argumentsFrom(parametersOfFlow(flow), draft.options, "options.");
   const limits = argumentsFrom(limitParameters, draft.limits, "limits.");
+  const settings = argumentsFrom(settingParameters, draft.settings);
   const { stages } = draft;
   const options = {
     ...draft.rest.options,
     ...given.args,
-    ...(flow?.name === "report" && stages.length > 0 && { agents: stages.map(stageOf) }),
+    ...(flow?.name === "report" && stages.length > 0 && {
+      agents: stages.map((stage) => stageOf(stage, flow)),
+    }),
   };
   const run = {
     ...draft.rest,
+    ...settings.args,
     request: draft.request.trim(),
     flow: draft.flow,
     ...(draft.model.trim() && !draft.offline && { model: draft.model.trim() }),
     ...(draft.offline && { offline: true }),
-    ...(draft.approve && { approve: draft.approve as Submission["approve"] }),
-    ...(draft.check && { check: draft.check as Submission["check"] }),
-    ...(draft.strict && { strict: true }),
     ...(Object.keys(limits.args).length > 0 && { limits: limits.args }),
     ...(Object.keys(options).length > 0 && { options }),
   };
-  return { run, errors: { ...given.errors, ...limits.errors } };
-}
-
-function stageOf({ name, after, instructions, agent }: StageDraft): Json {
-  return agent
-    ? { name: name.trim(), agent, ...(after && { after }) }
-    : { name: name.trim(), after, instructions };
+  return { run, errors: { ...given.errors, ...limits.errors, ...settings.errors } };
 }
 
 let last = { content: "", key: "" };

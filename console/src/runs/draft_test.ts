@@ -23,7 +23,7 @@ Deno.test("only the fields that are set are sent", () => {
       request: "x",
       model: "m",
       limits: { budget: "0.5", max_steps: "2", timeout: "" },
-      approve: "auto",
+      settings: { approve: '"auto"' },
     }),
     {
       request: "x",
@@ -71,17 +71,23 @@ Deno.test("a report has fields for its options and a form for its stages", () =>
 });
 
 Deno.test("only the options that were set are sent, as JSON values", () => {
-  const draft = {
+  const draft: Draft = {
     ...EMPTY,
     request: "Pumps",
     flow: "report",
     options: { max_revisions: "0", review: "false" },
-    stages: [{ name: " checker ", after: "writer", instructions: "Check." }],
+    stages: [{ name: " checker ", after: '"reviewer"', instructions: "Check." }, {
+      name: "x",
+      instructions: "y",
+    }],
   };
   assert.deepEqual(submissionOf(draft, REPORT).run.options, {
     max_revisions: 0,
     review: false,
-    agents: [{ name: "checker", after: "writer", instructions: "Check." }],
+    agents: [
+      { name: "checker", after: "reviewer", instructions: "Check." },
+      { name: "x", after: "writer", instructions: "y" },
+    ],
   });
   assert.deepEqual(submissionOf({ ...draft, options: {}, stages: [] }, REPORT).run, {
     request: "Pumps",
@@ -94,7 +100,7 @@ Deno.test("stages are sent to the report flow only, and an option that is not va
     ...EMPTY,
     flow: "notes",
     options: { agents: "[" },
-    stages: [{ name: "checker", after: "writer", instructions: "Check." }],
+    stages: [{ name: "checker", instructions: "Check." }],
   };
   const { run, errors } = submissionOf(draft, { ...REPORT, name: "notes" });
   assert.equal(run.options, undefined);

@@ -1,7 +1,6 @@
-// Examples for an empty list: requests that the built-in tools can answer, and a command line.
+// Examples for an empty list: requests that the built-in tools can answer.
 
 import { Button } from "../ui/button.tsx";
-import { Copy } from "../ui/copy.tsx";
 import { draft } from "./draft.ts";
 
 const EXAMPLES = [
@@ -11,7 +10,6 @@ const EXAMPLES = [
 ] as const;
 
 export function Examples() {
-  const line = `leadhand run "${EXAMPLES[1]}"`;
   return (
     <section class="empty examples" aria-labelledby="examples-title">
       <h2 id="examples-title">No runs yet</h2>
@@ -25,11 +23,6 @@ export function Examples() {
           </li>
         ))}
       </ul>
-      <p class="muted">On the command line:</p>
-      <div class="command">
-        <code>{line}</code>
-        <Copy text={line} what="command" />
-      </div>
     </section>
   );
 }

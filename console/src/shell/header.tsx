@@ -7,7 +7,6 @@ import { call } from "../api.ts";
 import { Button, useAction } from "../ui/button.tsx";
 import { capitalized } from "../formats.ts";
 import { useOpenApprovals } from "./open_approvals.ts";
-import { ThemeButton } from "./theme.tsx";
 
 const SCREENS = ["runs", "approvals", "workers", "tools", "system"] as const;
 
@@ -37,7 +36,6 @@ export function Header({ onHelp }: { onHelp: () => void }) {
       <div class="header-end">
         <Connection />
         {inside && current.needed && <Person name={current.name} />}
-        <ThemeButton />
         <Button
           kind="quiet"
           small

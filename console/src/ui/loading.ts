@@ -10,7 +10,6 @@ interface Loaded<T> {
   readonly value: T | null;
   /** Why the last load failed; null if it succeeded. */
   readonly problem: Problem | null;
-  readonly loading: boolean;
   readonly reload: () => void;
 }
 
@@ -27,8 +26,7 @@ export function useLoaded<T>(
     key: string;
     value: T | null;
     problem: Problem | null;
-    loading: boolean;
-  }>({ key, value: null, problem: null, loading: true });
+  }>({ key, value: null, problem: null });
   const newest = useRef(load);
   newest.current = load;
   const again = useRef(() => {});
@@ -41,7 +39,7 @@ export function useLoaded<T>(
       const { signal } = abort = new AbortController();
       try {
         const value = await newest.current({ signal });
-        if (!signal.aborted) setState({ key, value, problem: null, loading: false });
+        if (!signal.aborted) setState({ key, value, problem: null });
       } catch (error) {
         if (signal.aborted) return;
         const problem = asProblem(error);
@@ -49,7 +47,6 @@ export function useLoaded<T>(
           key,
           value: last.key === key ? last.value : null,
           problem: live && problem.code === "unreachable" ? null : problem,
-          loading: false,
         }));
       }
     }
@@ -73,7 +70,6 @@ export function useLoaded<T>(
   return {
     value: mine ? state.value : null,
     problem: mine ? state.problem : null,
-    loading: !mine || state.loading,
     reload: () => again.current(),
   };
 }

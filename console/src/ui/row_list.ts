@@ -19,36 +19,17 @@ export function useWidth(element: RefObject<HTMLElement | null>, initial: number
   return width;
 }
 
-interface RowList {
-  readonly scroller: RefObject<HTMLDivElement | null>;
-  /** The rows to draw: from `first` up to, not including, `end`. */
-  readonly first: number;
-  readonly end: number;
-  /** The width that is in sight, in pixels. */
-  readonly width: number;
-  /** The height of a row, in pixels. */
-  readonly rowHeight: number;
-  readonly active: number;
-  readonly isActiveDrawn: boolean;
-  readonly setActive: (row: number) => void;
-  /** Move so many rows down, and scroll to the row. */
-  readonly move: (by: number) => void;
-  /** Scroll to a row if it is out of sight. */
-  readonly show: (row: number) => void;
-  readonly onScroll: () => void;
-  /** Handle arrows, Home, End, Page up and Page down; return whether it was one of them. */
-  readonly onKey: (event: KeyboardEvent) => boolean;
-}
-
 interface RowListOptions {
   readonly count: number;
   /** The height of a row, given the width of the list. */
   readonly rowHeight: (width: number) => number;
   /** The height of the head that covers the first rows. */
   readonly head?: number;
+  /** Called with a row when Enter is pressed. */
+  readonly onEnter: (row: number) => void;
 }
 
-export function useRowList({ count, rowHeight: heightAt, head = 0 }: RowListOptions): RowList {
+export function useRowList({ count, rowHeight: heightAt, head = 0, onEnter }: RowListOptions) {
   const scroller = useRef<HTMLDivElement>(null);
   const [box, setBox] = useState({ top: 0, height: 400, width: 600 });
   const [active, setActive] = useState(-1);
@@ -78,6 +59,7 @@ export function useRowList({ count, rowHeight: heightAt, head = 0 }: RowListOpti
     return () => observer.disconnect();
   }, []);
 
+  /** Scroll to a row if it is out of sight. */
   function show(row: number): void {
     const element = scroller.current;
     if (!element || row < 0) return;
@@ -99,23 +81,29 @@ export function useRowList({ count, rowHeight: heightAt, head = 0 }: RowListOpti
     show(next);
   }
 
+  /** Handle Enter, arrows, j and k, Home, End, Page up and Page down; return whether the key moved. */
   function onKey(event: KeyboardEvent): boolean {
+    if (event.ctrlKey || event.metaKey || event.altKey) return false;
+    if (event.key === "Enter" && active >= 0) onEnter(active);
     const page = Math.max(1, Math.floor((box.height - head) / rowHeight) - 1);
     const steps: Record<string, number> = {
       ArrowDown: 1,
+      j: 1,
       ArrowUp: -1,
+      k: -1,
       PageDown: page,
       PageUp: -page,
       Home: -count,
       End: count,
     };
     const by = steps[event.key];
-    if (by === undefined || event.ctrlKey || event.metaKey || event.altKey) return false;
+    if (by === undefined) return false;
     event.preventDefault();
     move(by);
     return true;
   }
 
+  // The rows to draw: from `first` up to, not including, `end`.
   const end = Math.min(count, box.top + Math.ceil(box.height / rowHeight) + OVERSCAN);
   const first = Math.min(Math.max(0, box.top - OVERSCAN), end);
   return {
@@ -127,7 +115,6 @@ export function useRowList({ count, rowHeight: heightAt, head = 0 }: RowListOpti
     active: Math.min(active, count - 1),
     isActiveDrawn: active >= first && active < end,
     setActive,
-    move,
     show,
     onScroll: measure,
     onKey,

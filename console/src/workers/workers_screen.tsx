@@ -9,7 +9,6 @@ import { place, setQuery } from "../router.ts";
 import { may } from "../session.ts";
 import { announce } from "../ui/announce.tsx";
 import { Button } from "../ui/button.tsx";
-import { Copy } from "../ui/copy.tsx";
 import { Confirm } from "../ui/dialog.tsx";
 import { Fact } from "../ui/fact.tsx";
 import { JsonView, TextView } from "../ui/json_view.tsx";
@@ -214,22 +213,7 @@ function Changes({ value }: { value: WorkerPromotion }) {
         The project then declares the worker in <code>{value.path}</code>
         {value.exists && ", whose content is replaced"}. New runs can use it.
       </p>
-      <Diff text={value.diff} />
+      <TextView text={value.diff} label="Changes" />
     </>
-  );
-}
-
-/** A unified diff. */
-function Diff({ text }: { text: string }) {
-  return (
-    <div class="json">
-      <pre tabIndex={0} role="group" aria-label="Changes">
-        {exact(text).split("\n").map((line, at) => {
-          const Tag = /^\+(?!\+\+)/.test(line) ? "ins" : /^-(?!--)/.test(line) ? "del" : "span";
-          return <Tag key={at}>{`${line}\n`}</Tag>;
-        })}
-      </pre>
-      <Copy text={text} what="changes" />
-    </div>
   );
 }

@@ -81,7 +81,12 @@ function FinalAnswer({ document, store }: { document: RunDocument; store: RunSto
           </>
         )
         : <p class="muted">The run ended without an answer.</p>}
-      {(document.value ?? null) !== null && <TypedAnswer value={document.value} />}
+      {(document.value ?? null) !== null && (
+        <section aria-labelledby="value-title">
+          <h3 id="value-title">Value</h3>
+          <JsonView value={document.value} label="value" />
+        </section>
+      )}
       <Beside document={document} />
       {sources.length > 0 && (
         <section aria-labelledby="sources-title">
@@ -94,16 +99,6 @@ function FinalAnswer({ document, store }: { document: RunDocument; store: RunSto
       )}
       <Gaps document={document} store={store} />
     </article>
-  );
-}
-
-/** The answer as data, of a run with an output schema. */
-function TypedAnswer({ value }: { value: unknown }) {
-  return (
-    <section aria-labelledby="value-title">
-      <h3 id="value-title">Value</h3>
-      <JsonView value={value} label="value" />
-    </section>
   );
 }
 

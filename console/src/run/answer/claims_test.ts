@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { isValidElement, type VNode } from "preact";
 import { Markdown } from "../../markdown.tsx";
 import { sourceNumbers } from "../../report/report_text.tsx";
-import type { Passage } from "../../report/task.ts";
+import type { CitedPassage as Passage } from "../../wire.ts";
 import type { RunDocument } from "../../wire.ts";
 import { citing } from "./answer.tsx";
 import { doubtMarks } from "./beside.tsx";

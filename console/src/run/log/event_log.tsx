@@ -5,7 +5,6 @@ import { capitalized } from "../../formats.ts";
 import { Button } from "../../ui/button.tsx";
 import { SearchField } from "../../ui/search_field.tsx";
 import { isProblem, KINDS } from "./event_pages.ts";
-import { useFocusedList } from "../../ui/focused_list.ts";
 import { useRowList } from "../../ui/row_list.ts";
 import { momentIn } from "../timeline/scale.ts";
 import { eventLink, selectEvent, type Selection, setFilter, toggleKind } from "../selection.ts";
@@ -38,7 +37,11 @@ export function EventLog({ store, selection, following, onFollow }: EventLogProp
   const seqAt = (index: number) => matching ? matching[index]?.seq : index + 1;
   const indexOf = (seq: number) =>
     matching ? matching.findIndex((event) => event.seq === seq) : seq - 1;
-  const list = useRowList({ count, rowHeight: (width) => width < NARROW ? TWO_LINES : ROW });
+  const list = useRowList({
+    count,
+    rowHeight: (width) => width < NARROW ? TWO_LINES : ROW,
+    onEnter: (row) => select(seqAt(row)),
+  });
   const { rowHeight } = list;
   const lasted = view.lastAt - view.startedAt;
   const arrived = selection.seq !== null && last >= selection.seq &&
@@ -68,13 +71,6 @@ export function EventLog({ store, selection, following, onFollow }: EventLogProp
     const subject = log.get(seq)?.words.subject ?? "";
     selectEvent(seq, view.step(subject) ? subject : "");
   }
-  const onFocus = useFocusedList({
-    move(by) {
-      onFollow(false);
-      list.move(by);
-    },
-    enter: () => select(seqAt(list.active)),
-  });
   return (
     <section class="panel event-log" aria-labelledby="log-title">
       <div class="panel-head">
@@ -123,7 +119,6 @@ export function EventLog({ store, selection, following, onFollow }: EventLogProp
         aria-activedescendant={list.isActiveDrawn ? `log-row-${seqAt(list.active)}` : undefined}
         style={{ "--content": `${count * rowHeight + BOTTOM_MARGIN}px` }}
         onScroll={list.onScroll}
-        onFocus={onFocus}
         onWheel={(event) => {
           // Only the person's own scrolling stops following, never a scroll of the console.
           if (event.deltaY < 0) onFollow(false);

@@ -1,9 +1,9 @@
 // One event, whole; payloads that it references by digest are fetched on request.
 
-import { useEffect, useState } from "preact/hooks";
+import { useEffect } from "preact/hooks";
 import { get } from "../../api.ts";
 import { bytes, moment } from "../../formats.ts";
-import { Button } from "../../ui/button.tsx";
+import { Fold } from "../../ui/fold.tsx";
 import { JsonView } from "../../ui/json_view.tsx";
 import { useLoaded } from "../../ui/loading.ts";
 import { ProblemNote } from "../../ui/problem_note.tsx";
@@ -92,7 +92,7 @@ interface InEvent {
   readonly seq: number;
 }
 
-/** A button for each payload that a value in an event references by digest; it fetches and shows the payload. */
+/** The payloads that a value in an event references by digest: each is fetched when it is opened. */
 export function Payloads({ of, ...event }: InEvent & { of: unknown }) {
   return (
     <>
@@ -102,18 +102,20 @@ export function Payloads({ of, ...event }: InEvent & { of: unknown }) {
 }
 
 function Payload({ digest, size, ...event }: InEvent & PayloadRef) {
-  const [open, setOpen] = useState(false);
   const label = `Payload ${digest.replace(/^\w+:/, "").slice(0, 12)}${
     size ? `, ${bytes(size)}` : ""
   }`;
-  if (open) return <LoadedPayload digest={digest} label={label} {...event} />;
-  return <Button small onClick={() => setOpen(true)}>{`Load ${label.toLowerCase()}`}</Button>;
+  return (
+    <Fold summary={label}>
+      <LoadedPayload digest={digest} label={label} {...event} />
+    </Fold>
+  );
 }
 
 function LoadedPayload(
   { digest, label, runId, seq }: InEvent & { digest: string; label: string },
 ) {
-  const { value, problem, loading } = useLoaded(
+  const { value, problem } = useLoaded(
     (options) => {
       const parameters = { run_id: runId, seq, digest };
       return get("/api/runs/{run_id}/events/{seq}/payloads/{digest}", parameters, options);
@@ -121,6 +123,6 @@ function LoadedPayload(
     { key: `${runId}/${seq}/${digest}` },
   );
   if (problem) return <ProblemNote problem={problem} />;
-  if (loading) return <p class="muted">Loading…</p>;
+  if (value === null) return <p class="muted">Loading…</p>;
   return <JsonView value={value} label={label} />;
 }

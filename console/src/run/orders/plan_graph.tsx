@@ -1,69 +1,73 @@
-// An order as a graph: what each subtask needs.
+// An order as a graph: each subtask is right of what it needs.
 
 import { shortened } from "../../formats.ts";
 import { markOf } from "../../ui/status.tsx";
-import { type Placed, placed } from "./graph.ts";
-import type { Lane } from "../state/lanes.ts";
 import { workerLink } from "../selection.ts";
+import type { Lane } from "../state/lanes.ts";
 import { shownStatus, STATUS_WORDS } from "../words.ts";
 
-const WIDTH = 168;
-const HEIGHT = 30;
-const [GAP_X, GAP_Y] = [44, 8];
+const [WIDTH, HEIGHT] = [168, 30];
+const [STEP_X, STEP_Y] = [WIDTH + 44, HEIGHT + 8];
 const MAX_LABEL = 22;
 const MAX_NODES = 300;
+
+interface Place {
+  readonly lane: Lane;
+  readonly x: number;
+  readonly y: number;
+}
 
 export function PlanGraph({ lanes }: { lanes: readonly Lane[] }) {
   if (lanes.length > MAX_NODES) {
     return <p class="muted small">The graph of {lanes.length} subtasks is too large to draw.</p>;
   }
   const places = placed(lanes);
-  const byKey = new Map(places.map((place) => [place.node.key, place]));
-  const width = Math.max(...places.map(({ column }) => column + 1)) * (WIDTH + GAP_X) - GAP_X;
-  const height = Math.max(...places.map(({ row }) => row + 1)) * (HEIGHT + GAP_Y) - GAP_Y;
+  const width = Math.max(...[...places.values()].map(({ x }) => x)) + WIDTH;
+  const height = Math.max(...[...places.values()].map(({ y }) => y)) + HEIGHT;
   return (
     <div class="plan-graph" tabIndex={0} role="group" aria-label="Graph of the order">
       <svg width={width + 2} height={height + 2} viewBox={`-1 -1 ${width + 2} ${height + 2}`}>
-        {places.flatMap((place) =>
-          place.node.needs.map((key) => byKey.get(key)).filter((need) => need !== undefined)
-            .map((need) => (
+        {[...places.values()].flatMap((to) =>
+          to.lane.needs.map((key) => places.get(key)).filter((from) => from !== undefined)
+            .map((from) => (
               <path
-                key={`${need.node.key} ${place.node.key}`}
-                d={edge(need, place)}
+                key={`${from.lane.key} ${to.lane.key}`}
+                d={`M${from.x + WIDTH} ${from.y + HEIGHT / 2}L${to.x} ${to.y + HEIGHT / 2}`}
               />
             ))
         )}
-        {places.map((place) => <NodeView key={place.node.key} place={place} />)}
+        {[...places.values()].map((place) => <Node key={place.lane.key} {...place} />)}
       </svg>
     </div>
   );
 }
 
-function left({ column }: Placed<Lane>): number {
-  return column * (WIDTH + GAP_X);
+/** Return the place of each subtask by its key: the column after those of all that it needs. */
+function placed(lanes: readonly Lane[]): ReadonlyMap<string, Place> {
+  const places = new Map<string, Place>();
+  let left = [...lanes];
+  for (let column = 0; left.length > 0; column += 1) {
+    const waits = (lane: Lane) =>
+      left.some(({ key }) => key !== lane.key && lane.needs.includes(key));
+    const free = left.filter((lane) => !waits(lane));
+    const here = free.length > 0 ? free : left; // no order has a cycle, which would not end
+    here.forEach((lane, row) =>
+      places.set(lane.key, { lane, x: column * STEP_X, y: row * STEP_Y })
+    );
+    left = left.filter((lane) => !places.has(lane.key));
+  }
+  return places;
 }
 
-function top({ row }: Placed<Lane>): number {
-  return row * (HEIGHT + GAP_Y);
-}
-
-function edge(from: Placed<Lane>, to: Placed<Lane>): string {
-  const [x1, y1] = [left(from) + WIDTH, top(from) + HEIGHT / 2];
-  const [x2, y2] = [left(to), top(to) + HEIGHT / 2];
-  const middle = x2 - GAP_X / 2;
-  return `M${x1} ${y1}H${middle - GAP_X / 2}C${middle} ${y1} ${middle} ${y2} ${x2} ${y2}`;
-}
-
-function NodeView({ place }: { place: Placed<Lane> }) {
-  const lane = place.node;
+function Node({ lane, x, y }: Place) {
   const status = shownStatus(lane);
   const { glyph, tone } = markOf(status);
   return (
     <a href={workerLink(lane.key)} aria-label={`${lane.label}: ${STATUS_WORDS[status]}`}>
       <title>{`${lane.key} ${lane.label}: ${STATUS_WORDS[status]}`}</title>
-      <rect x={left(place)} y={top(place)} width={WIDTH} height={HEIGHT} rx={5} />
-      <text x={left(place) + 8} y={top(place) + 20} class={`tone-${tone}`}>{glyph}</text>
-      <text x={left(place) + 26} y={top(place) + 20}>{shortened(lane.label, MAX_LABEL)}</text>
+      <rect x={x} y={y} width={WIDTH} height={HEIGHT} rx={5} />
+      <text x={x + 8} y={y + 20} class={`tone-${tone}`}>{glyph}</text>
+      <text x={x + 26} y={y + 20}>{shortened(lane.label, MAX_LABEL)}</text>
     </a>
   );
 }

@@ -101,7 +101,7 @@ function File({ path, latest, view }: { path: string; latest: number; view: RunV
           />
         )}
         <a href={artifactPath(runId, path, version)} download>Download</a>
-        {typeof value === "string" && <Copy text={value} what="file" />}
+        {value !== null && <Copy text={value} what="file" />}
       </div>
       {version !== latest && line && (
         <p class="small muted">
@@ -123,15 +123,12 @@ function File({ path, latest, view }: { path: string; latest: number; view: RunV
 /** More characters than this take long to draw. */
 const SHOWN = 200_000;
 
-/** `text` is false for a file that is too large to show. */
-function Content({ path, text }: { path: string; text: string | false }) {
+function Content({ path, text }: { path: string; text: string }) {
   const drawn = useMemo(() => {
-    if (text === false) return null;
     const first = text.slice(0, SHOWN);
     if (/\.(md|markdown)$/i.test(path)) return <Markdown text={first} top={3} />;
     return <pre tabIndex={0}><code>{exact(first)}</code></pre>;
   }, [path, text]);
-  if (text === false) return <p class="muted">The file is too large to show here. Download it.</p>;
   if (text.includes("\0")) return <p class="muted">The file is not a text. Download it.</p>;
   if (text === "") return <p class="muted">The file is empty.</p>;
   return (

@@ -1,6 +1,6 @@
 // The Usage tab: calls, tokens, cost and time by worker, model, step and tool.
 
-import { count, duration, money } from "../../formats.ts";
+import { duration, money } from "../../formats.ts";
 import { useFirstItems } from "../../ui/first_items.tsx";
 import { workerLink } from "../selection.ts";
 import type { RunStore } from "../state/store.ts";
@@ -14,7 +14,7 @@ export function Usage({ store }: { store: RunStore }) {
       <Totals title="Workers" totals={workers} />
       <Totals title="Models" totals={models} />
       <Totals title="Steps" totals={steps} />
-      <Totals title="Tools" totals={tools} isTools />
+      <Totals title="Tools" totals={tools} />
     </div>
   );
 }
@@ -22,17 +22,15 @@ export function Usage({ store }: { store: RunStore }) {
 interface TotalsProps {
   readonly title: string;
   readonly totals: readonly Total[];
-  readonly isTools?: boolean;
 }
 
-function Totals({ title, totals, isTools = false }: TotalsProps) {
+function Totals({ title, totals }: TotalsProps) {
   const [shown, showAll] = useFirstItems(totals, title.toLowerCase());
   if (totals.length === 0) return null;
-  // The bar compares costs; of tools, and of calls without a price, it compares time.
-  const priced = !isTools && totals.some((each) => each.nanousd > 0);
+  // The bar compares costs; of calls without a price, such as those of tools, it compares time.
+  const priced = totals.some((each) => each.nanousd > 0);
   const weight = (each: Total) => priced ? each.nanousd : each.ms;
   const most = Math.max(1, ...totals.map(weight));
-  const cached = totals.some((each) => each.cached > 0);
   return (
     <section aria-label={title}>
       <h3>{title}</h3>
@@ -46,17 +44,7 @@ function Totals({ title, totals, isTools = false }: TotalsProps) {
           <thead>
             <tr>
               <th scope="col">Name</th>
-              <th scope="col" class="number">Calls</th>
-              {!isTools && (
-                <>
-                  <th scope="col" class="number">In</th>
-                  {cached && <th scope="col" class="number">Cached</th>}
-                  <th scope="col" class="number">Out</th>
-                  <th scope="col" class="number">Cost</th>
-                </>
-              )}
-              <th scope="col" class="number">Time</th>
-              {isTools && <th scope="col" class="number">Failed</th>}
+              {COLUMNS.map((name) => <th key={name} scope="col" class="number">{name}</th>)}
               <th scope="col">
                 <span class="unseen">{priced ? "Share of the cost" : "Share of the time"}</span>
               </th>
@@ -68,10 +56,7 @@ function Totals({ title, totals, isTools = false }: TotalsProps) {
                 <th scope="row" dir="auto">
                   {total.key ? <a href={workerLink(total.key)}>{total.name}</a> : total.name}
                 </th>
-                <td class="number">{total.calls.toLocaleString("en")}</td>
-                {!isTools && <Tokens total={total} withCached={cached} />}
-                <td class="number">{duration(total.ms / 1000)}</td>
-                {isTools && <td class="number">{total.failed || ""}</td>}
+                {cellsOf(total).map((text, at) => <td key={at} class="number">{text}</td>)}
                 <td class="share">
                   <i style={{ width: `${100 * weight(total) / most}%` }} />
                 </td>
@@ -85,24 +70,17 @@ function Totals({ title, totals, isTools = false }: TotalsProps) {
   );
 }
 
-interface TokensProps {
-  readonly total: Total;
-  readonly withCached: boolean;
-}
+const COLUMNS = ["Calls", "Failed", "In", "Cached", "Out", "Cost", "Time"] as const;
 
-function Tokens({ total, withCached }: TokensProps) {
-  const { input, cached, output, nanousd, unpriced, calls } = total;
-  return (
-    <>
-      <td class="number">{input.toLocaleString("en")}</td>
-      {withCached && <td class="number">{cached > 0 && cached.toLocaleString("en")}</td>}
-      <td class="number">{output.toLocaleString("en")}</td>
-      <td
-        class="number"
-        title={unpriced > 0 ? `${count(unpriced, "call")} of unknown cost` : undefined}
-      >
-        {unpriced === calls ? "Unknown" : `${unpriced > 0 ? "≥ " : ""}${money(nanousd / 1e9)}`}
-      </td>
-    </>
-  );
+/** Return what the columns show of a total; nothing for none. */
+function cellsOf(total: Total): string[] {
+  const { calls, failed, input, cached, output, nanousd, unpriced, ms } = total;
+  const number = (value: number) => value > 0 ? value.toLocaleString("en") : "";
+  const cost = unpriced === calls ? "Unknown" : `${unpriced ? "≥ " : ""}${money(nanousd / 1e9)}`;
+  const used = input + output > 0;
+  return [
+    ...[calls, failed, input, cached, output].map(number),
+    used ? cost : "",
+    duration(ms / 1000),
+  ];
 }

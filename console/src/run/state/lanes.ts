@@ -27,9 +27,13 @@ export type Counts = (status?: Shown) => number;
 
 /** Return how many subtasks are shown with a status, or in all; replaced ones do not count. */
 export function countsOf(lanes: readonly Lane[]): Counts {
-  const current = lanes.filter((lane) => lane.counts && lane.superseded_by === undefined);
-  const counts = Map.groupBy(current, shownStatus);
-  return (status) => status === undefined ? current.length : counts.get(status)?.length ?? 0;
+  return numberOf(lanes.filter((lane) => lane.counts && lane.superseded_by === undefined));
+}
+
+/** Return how many of these steps are shown with a status, or in all. */
+export function numberOf(lanes: readonly Lane[]): Counts {
+  const counts = Map.groupBy(lanes, shownStatus);
+  return (status) => status === undefined ? lanes.length : counts.get(status)?.length ?? 0;
 }
 
 /** Return how many subtasks a retry of all failed ones repeats: what they blocked is repeated with them. */

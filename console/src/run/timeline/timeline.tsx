@@ -8,7 +8,6 @@ import { count, duration } from "../../formats.ts";
 import { Button } from "../../ui/button.tsx";
 import { StatusGlyph } from "../../ui/status.tsx";
 import { Bars } from "./bars.tsx";
-import { useFocusedList } from "../../ui/focused_list.ts";
 import { splitLabel } from "../state/labels.ts";
 import { idleOf, type Lane } from "../state/lanes.ts";
 import type { KeyedOrder, RunView } from "../state/run_view.ts";
@@ -35,7 +34,15 @@ type Row = { readonly lane: ReadonlySignal<Lane> } | { readonly order: KeyedOrde
 export function Timeline({ view, selection }: { view: RunView; selection: Selection }) {
   const [zoom, setZoom] = useState<number | null>(null); // null: the whole run fits
   const rows = rowsOf(view, selection.problemsFirst);
-  const list = useRowList({ count: rows.length, rowHeight: () => ROW, head: AXIS });
+  const list = useRowList({
+    count: rows.length,
+    rowHeight: () => ROW,
+    head: AXIS,
+    onEnter(at) {
+      const row = rows[at];
+      if (row && "lane" in row) selectWorker(row.lane.peek().key);
+    },
+  });
   const corner = useRef<HTMLDivElement>(null);
   const labels = useWidth(corner, INITIAL_LABELS);
 
@@ -69,13 +76,6 @@ export function Timeline({ view, selection }: { view: RunView; selection: Select
     if (zoom !== null && start !== null && element) element.scrollLeft = scale.x(start) - room / 4;
   }, [selection.worker, selection.problemsFirst, rows.length > 0]);
 
-  const onFocus = useFocusedList({
-    move: list.move,
-    enter: () => {
-      const row = rows[list.active];
-      if (row && "lane" in row) selectWorker(row.lane.peek().key);
-    },
-  });
   return (
     <section class="panel timeline" aria-labelledby="timeline-title">
       <div class="panel-head">
@@ -108,7 +108,6 @@ export function Timeline({ view, selection }: { view: RunView; selection: Select
         aria-activedescendant={list.isActiveDrawn ? `lane-row-${list.active}` : undefined}
         style={{ "--content": `${AXIS + rows.length * ROW + SCROLL_BAR}px` }}
         onScroll={list.onScroll}
-        onFocus={onFocus}
         onKeyDown={list.onKey}
       >
         <div
