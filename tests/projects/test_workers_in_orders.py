@@ -6,8 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from projects.conftest import declare, lead_of, requests_of
 
-from leadhand import Leadhand, RunStatus, tool
+from leadhand import RunStatus, tool
 from leadhand.testing.scripted_model import ScriptedModel, brief_of, calls, gives, says, subtask
 
 GRADER = """---
@@ -35,33 +36,26 @@ def other(deck: str) -> str:
     return deck
 
 
-def project(tmp_path: Path, **files: str) -> Path:
-    folder = tmp_path / "project"
-    (folder / "workers").mkdir(parents=True)
-    for name, text in files.items():
-        (folder / "workers" / f"{name}.worker").write_text(text)
-    named = 'worker_files = ["workers/*.worker"]\n' if files else ""
-    (folder / "leadhand.toml").write_text(named)
-    return folder
-
-
 def plan(**given: Any) -> Any:
     return gives({"goal": "grade", "subtasks": [{"name": "grade_solar", "args": {"deck": "solar.md"}, **given}]})
 
 
 async def asked(folder: Path, script: ScriptedModel) -> Any:
-    async with Leadhand.of_project(
-        folder, home=folder.parent / "home", models=script, tools=[growth, other], max_steps=1
-    ) as lead:
+    async with lead_of(folder, script, tools=[growth, other], max_steps=1) as lead:
         return await lead.run("Grade solar.md")
 
 
-async def test_a_subtask_is_carried_out_by_the_worker_that_it_names(tmp_path: Path) -> None:
+@pytest.fixture(autouse=True)
+def grader(project: Path) -> None:
+    (project / "workers" / "grader.worker").write_text(GRADER)
+
+
+async def test_a_subtask_is_carried_out_by_the_worker_that_it_names(project: Path) -> None:
     script = ScriptedModel(plan=[plan(worker="grader")], lenient=True)
     script.on(lambda request: request.worker == "grader", calls("growth", deck="solar.md"), gives({"percent": 80}))
-    answer = await asked(project(tmp_path, grader=GRADER), script)
+    answer = await asked(project, script)
     assert answer.status is RunStatus.SUCCEEDED, answer.gaps
-    first = next(request for request in script.requests if request.worker == "grader")
+    first = requests_of(script, "grader")[0]
     assert first.messages[0].text == "Grade the deck."
     assert first.model == "offline"
     assert [each.name for each in first.tools] == ["growth", "give_up"]
@@ -72,13 +66,13 @@ async def test_a_subtask_is_carried_out_by_the_worker_that_it_names(tmp_path: Pa
     assert answer.document["work_orders"][0]["subtasks"][0]["worker"] == "grader"
 
 
-async def test_the_limits_of_the_worker_hold(tmp_path: Path) -> None:
+async def test_the_limits_of_the_worker_hold(project: Path) -> None:
     script = ScriptedModel(plan=[plan(worker="grader")], lenient=True)
     turns = [calls("growth", deck=f"{number}.md") for number in range(9)]
     script.on(lambda request: request.worker == "grader", *turns)
-    answer = await asked(project(tmp_path, grader=GRADER), script)
+    answer = await asked(project, script)
     assert answer.status is RunStatus.FAILED
-    assert len([request for request in script.requests if request.worker == "grader"]) == 3
+    assert len(requests_of(script, "grader")) == 3
 
 
 @pytest.mark.parametrize(
@@ -91,35 +85,36 @@ async def test_the_limits_of_the_worker_hold(tmp_path: Path) -> None:
     ids=["unknown", "tool", "input"],
 )
 async def test_what_cannot_be_carried_out_is_refused_and_planned_again(
-    tmp_path: Path, given: dict[str, Any], why: str
+    project: Path, given: dict[str, Any], why: str
 ) -> None:
     script = ScriptedModel(plan=[plan(**given), plan(worker="grader")], lenient=True)
     script.on(lambda request: request.worker == "grader", calls("growth", deck="solar.md"), gives({"percent": 80}))
-    answer = await asked(project(tmp_path, grader=GRADER), script)
+    answer = await asked(project, script)
     assert answer.status is RunStatus.SUCCEEDED, answer.gaps
     again = script.asked("plan")[1].messages[-1].text
     assert why in again
     assert not any(request.worker == "grader" for request in script.requests[:2])
 
 
-async def test_a_lead_learns_of_workers_only_where_there_are_any(tmp_path: Path) -> None:
+async def test_a_lead_learns_of_workers_only_where_there_are_any(project: Path) -> None:
     simple = subtask("look", "growth", deck="solar.md")
     bare, full = (ScriptedModel(plan=[gives({"goal": "x", "subtasks": [simple]})], lenient=True) for _ in range(2))
-    await asked(project(tmp_path / "a"), bare)
-    await asked(project(tmp_path / "b", grader=GRADER), full)
+    await asked(project, full)
+    (project / "leadhand.toml").write_text("")
+    await asked(project, bare)
     without, with_ = bare.asked("plan")[0], full.asked("plan")[0]
-    (grader,) = brief_of(with_)["workers"]
+    grader = next(each for each in brief_of(with_)["workers"] if each["name"] == "grader")
     assert (grader["name"], grader["description"]) == ("grader", "Grades a pitch deck.")
     assert grader["parameters"]["required"] == ["deck"]
     assert "workers" not in brief_of(without)
     assert without.messages[0].text in with_.messages[0].text
 
 
-async def test_a_worker_without_an_input_schema_is_given_a_task(tmp_path: Path) -> None:
-    text = "---\nname: poet\ndescription: Writes.\n---\nWrite verse.\n"
+async def test_a_worker_without_an_input_schema_is_given_a_task(project: Path) -> None:
+    declare(project, "poet", "description: Writes.", does="Write verse.")
     script = ScriptedModel(plan=[plan(worker="poet", args={"task": "roses"})], lenient=True)
     script.on(lambda request: request.worker == "poet", says("Roses are red."))
-    answer = await asked(project(tmp_path, poet=text), script)
+    answer = await asked(project, script)
     assert "Roses are red." in answer.text
-    (sent,) = [request for request in script.requests if request.worker == "poet"]
+    (sent,) = requests_of(script, "poet")
     assert brief_of(sent)["subtask"]["args"] == {"task": "roses"}

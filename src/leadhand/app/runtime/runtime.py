@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, ParamSpec
 from leadhand.app.export.document import write_work_order
 from leadhand.app.project.flows import DEFAULT, FlowRegistry
 from leadhand.app.project.toolsets import check_hooks, check_tools, needed_tools
-from leadhand.app.project.workshops import workshop_of
 from leadhand.app.requests import Requests
 from leadhand.app.run_settings import NewRun, Output, fits_of
 from leadhand.app.runtime.clock import IdempotentId, SleepWatch, SystemClock, new_run_id, rare_collections
@@ -108,7 +107,7 @@ class Runtime:
             self._clock,
             self.store,
             self.web.library,
-            workshop_of(self.settings.project),
+            self.web.workshop,
             hooks=self.hooks,
             limiter=limiter,
             deps=self.toolbox.deps_of,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from leadhand.app.settings import Settings
 from leadhand.engine.calls.permits import rest
 from leadhand.engine.redaction import Redactor
-from leadhand.ports import Clock, ContextStore, Library, Page, Web
+from leadhand.ports import Clock, ContextStore, Library, Page, Web, Workshop
 
 if TYPE_CHECKING:
     from leadhand.tools.web.fetching import PageFetcher
@@ -46,6 +46,16 @@ class Webs:
 
         wait = await self._store.pass_gate(service, SERVICES[service].seconds_between)
         await rest(self._clock, wait, f"the rate limit of {service}")
+
+    @property
+    def workshop(self) -> Workshop | None:
+        """What keeps the workers that runs of the project make; None without a directory for them."""
+        project = self._settings.project
+        if project is None or project.generated_workers is None:
+            return None
+        from leadhand.app.project.generated_workers import ProjectWorkshop  # most processes have no project
+
+        return ProjectWorkshop(project, project.generated_workers)
 
     def library(self, offline: bool, documents: str, only_documents: bool = False) -> Library:
         """Return the library of a directory ("" for none) and, unless it is the only one, of the web or, if

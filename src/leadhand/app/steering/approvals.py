@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
@@ -81,13 +80,6 @@ class OpenApproval:
         }
         return ApprovalCard.model_validate({**dict(approval), **own, **calls})
 
-    def is_named(self, wanted: str, run_id: str | None, match: Callable[[str, str], bool]) -> bool:
-        """Whether a text names it: by its id or, in its run, that of its call; ``match`` compares two ids."""
-        run, colon, call = wanted.partition(":")
-        if colon:
-            return self.is_of(run) and match(self.approval.approval_id, call)
-        return match(self.id, wanted.lower()) or (run_id is not None and match(self.approval.approval_id, wanted))
-
     def is_of(self, run: str) -> bool:
         """Whether it is of the run whose id begins like this, with or without ``run_``."""
         begins = run.lower().removeprefix("run_")
@@ -124,9 +116,8 @@ async def _open_in(runtime: Runtime, listing: RunListing) -> list[OpenApproval]:
 async def find_approval(runtime: Runtime, given: OpenApproval | str, run_id: str | None = None) -> OpenApproval:
     """Return the open approval that ``given`` identifies, of run ``run_id`` if that is not None.
 
-    ``given`` is the approval's id or a unique beginning of it; ``RUN:CALL``, the beginning of a run's id and the call's
-    id in the run document; or the id of a run that has one open approval. The id of a call alone names it only in a
-    run that is given, since other runs have calls with the same id. Raises UsageError.
+    ``given`` is the approval's id or a unique beginning of it, or that of a run that has one open approval; in a run
+    that is given, also the id of its call. Raises UsageError.
     """
     if isinstance(given, OpenApproval):
         if run_id not in (None, given.run_id):
@@ -136,10 +127,9 @@ async def find_approval(runtime: Runtime, given: OpenApproval | str, run_id: str
     if not wanted:
         raise UsageError("the approval id is empty", LOOK_AGAIN)
     asked = [each for each in await open_approvals(runtime, run_id) if not each.expired]
-    found = [each for each in asked if each.is_named(wanted, run_id, str.__eq__)]
-    if not found and wanted.lower().startswith("run_") and ":" not in wanted:
-        found = [each for each in asked if each.is_of(wanted)]
-    found = found or [each for each in asked if each.is_named(wanted, run_id, str.startswith)]
+    found = [each for each in asked if each.id == wanted.lower() or (run_id and each.approval.approval_id == wanted)]
+    found = found or [each for each in asked if each.id.startswith(wanted.lower())]
+    found = found or [each for each in asked if each.is_of(wanted)]
     if not found:
         raise UsageError(f"no open approval has the id {given}", LOOK_AGAIN)
     if len(found) > 1:

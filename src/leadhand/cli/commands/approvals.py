@@ -24,7 +24,7 @@ from leadhand.ports.runs import RunListing
 SETTLED_WITHIN_S = 2.0
 POLL_S = 0.05
 
-ApprovalId = Annotated[str, Flag("The id of the approval, or the beginning of it. RUN:CALL also works.", "ID")]
+ApprovalId = Annotated[str, Flag("The id of the approval, or of its run, or the beginning of one.", "ID")]
 
 
 async def approvals_list(*, json: Json = False, store: StoreFlags = StoreFlags()) -> None:
