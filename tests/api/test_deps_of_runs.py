@@ -10,7 +10,8 @@ import pytest
 
 from leadhand import ConfigurationError, Leadhand, RunStatus, ToolContext, Worker, tool
 from leadhand.flows import FlowContext, flow
-from leadhand.testing.scripted_model import ScriptedModel, calls, fails, says
+from leadhand.ports.models import ModelRequest
+from leadhand.testing.scripted_model import ScriptedModel, Step, calls, fails, says
 
 SHOWN: list[object] = []
 
@@ -43,7 +44,10 @@ def lead_of(home: Path, models: ScriptedModel, **given: Any) -> Leadhand:
 
 
 async def test_each_run_has_its_own_and_others_those_of_the_program(home: Path) -> None:
-    with ScriptedModel(clerk=[calls("whose"), calls("whose"), calls("whose"), *[says("Done.")] * 3]) as models:
+    def look_and_say(request: ModelRequest) -> Step:  # by what a run has done: each has a pace of its own
+        return says("Done.") if request.messages[-1].role == "tool" else calls("whose")
+
+    with ScriptedModel(clerk=look_and_say) as models:
         async with lead_of(home, models, deps="everybody") as lead:
             given = ("ann", "bob", None)
             runs = [await lead.start("Whose is it?", worker=CLERK, deps=each) for each in given]

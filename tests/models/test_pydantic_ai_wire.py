@@ -183,7 +183,12 @@ class TestFaults:
             (Fault(status=402, error=("quota", "")), C.UNAVAILABLE, "quota", ""),
             (Fault(status=401, error=("authentication_error", "no")), C.UNAVAILABLE, "bad_key", "_API_KEY"),
             (Fault(status=403, error=("authentication_error", "no")), C.UNAVAILABLE, "bad_key", "_API_KEY"),
-            (Fault(status=404, error=("not_found_error", "nobody")), C.UNAVAILABLE, "unknown_model", "{name}:"),
+            (
+                Fault(status=404, error=("not_found_error", "nobody")),
+                C.UNAVAILABLE,
+                "unknown_model",
+                "name of the model",
+            ),
             (Fault(status=400, error=("too long", "")), C.TOO_LARGE, "", ""),
             (Fault(status=400, error=("invalid_request_error", "bad schema")), C.INVALID, "", "bad schema"),
             *((Fault(body=body), C.TRANSIENT, "", "") for body in NO_ANSWERS),

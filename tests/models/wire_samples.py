@@ -6,7 +6,7 @@ from typing import Any
 
 from asking import GIVE_UP, WEATHER, asking, spec
 
-from leadhand.models.answers import assumed_usage
+from leadhand.models.answers import priced
 from leadhand.models.openai.answers import reply_of, usage_of
 from leadhand.models.openai.forms import Form
 from leadhand.ports.models import ModelProfile, ModelRequest
@@ -20,5 +20,5 @@ def answer(message: dict[str, Any], **choice: Any) -> dict[str, Any]:
 
 
 def read(document: dict[str, Any], request: ModelRequest = WORK, form: Form | None = None) -> Any:
-    usage = usage_of(document) or assumed_usage(request, ModelProfile(name=MODEL))
+    usage = priced(usage_of(document), request, ModelProfile(name=MODEL), None)
     return reply_of(document, request, form or Form(), adapter="openai_compatible", usage=usage)

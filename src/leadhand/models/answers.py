@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
 from typing import Any
 
 from pydantic_core import from_json
@@ -12,6 +13,9 @@ from leadhand.core.conversation import ToolCall
 from leadhand.core.limits import Usage
 from leadhand.core.value import is_object, list_of
 from leadhand.ports.models import ModelProfile, ModelRequest, OutputSpec, input_bound
+
+Cost = Callable[[str, Usage], int | None]
+"""What a usage of a model, by its full name, cost in nano-dollars."""
 
 _MOST_TOKENS = 1_000_000_000
 """More than any model reads or writes in one call: a higher count is a defect that would use up all budgets."""
@@ -57,11 +61,13 @@ def counted_usage(
     return Usage(input_tokens=sent, output_tokens=written, cached_tokens=cached, cache_write_tokens=into_cache)
 
 
-def assumed_usage(request: ModelRequest, profile: ModelProfile) -> Usage:
-    """The upper bound of what a call used, all that was reserved, for a server that does not count."""
+def priced(counted: Usage | None, request: ModelRequest, profile: ModelProfile, cost: Cost | None) -> Usage:
+    """Return what a call used, with its cost. If the server did not count it, that is all that was reserved."""
+    if counted is not None:
+        return counted if cost is None else counted.evolve(nanousd=cost(request.model, counted))
     bound = input_bound(request.messages, request.tools, request.output)
-    cost = profile.highest_cost(bound, request.max_tokens)
-    return Usage(input_tokens=bound, output_tokens=request.max_tokens, nanousd=cost)
+    most = profile.highest_cost(bound, request.max_tokens)
+    return Usage(input_tokens=bound, output_tokens=request.max_tokens, nanousd=most)
 
 
 def tool_call(id: str, name: str, written: object) -> ToolCall:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from leadhand.core.conversation import AssistantMessage, Opaque, ToolCall
 from leadhand.core.errors import Failure, FailureClass
 from leadhand.core.limits import LONGEST_WAIT_S, Usage
 from leadhand.core.value import list_of, object_of
 from leadhand.ports import ModelError
-from leadhand.ports.models import ModelRequest
+from leadhand.ports.models import ModelReply, ModelRequest
 
 from .answers import decode_json
 
@@ -32,12 +35,16 @@ _TYPES = {
 _CLASSES = {type: class_ for class_, types in _TYPES.items() for type in types}
 _ACTIONS = {
     "bad_body": "try again; if it happens again, check the server, its version, and any proxy in front of it",
+    "certificate": "set SSL_CERT_FILE to the company's CA file; if the server has no TLS, begin its URL with http://",
+    "configuration": "correct the region, the base URL or the kind of credentials",
     "content_filter": "rephrase the request, or use another model",
     "cut_answer": "raise --max-output-tokens, ask for less at once, or use a model with less reasoning",
     "missing_extra": "reinstall the provider's extra: its packages are incompatible",
     "not_an_api": "fix the base URL: it usually ends in /v1",
     "quota": "add credit at the provider, or choose another model",
+    "refused": "see the provider's message",
     "too_long_answer": "check the base URL: the response is too long for an answer of a model",
+    "unsupported": "choose another model",
 }
 
 
@@ -71,17 +78,33 @@ def _class_of(type: str) -> FailureClass:
     return _CLASSES[type]
 
 
-def unfinished(finish: str, request: ModelRequest, usage: Usage) -> ModelError:
-    """Return the error of an unusable answer, by its stop reason."""
-    match finish:
-        case "length":
-            message = f"the answer did not fit into {request.max_tokens} tokens (reasoning counts)"
-            return failed("cut_answer", message, usage)
-        case "content_filter":
-            message = "the provider's content filter withheld the answer, or the rest of it"
-            return failed("content_filter", message, usage)
-        case _:
-            return failed("empty_answer", "the model returned an empty answer", usage)
+def finished(
+    request: ModelRequest,
+    finish: str,
+    usage: Usage,
+    *,
+    text: str,
+    calls: tuple[ToolCall, ...],
+    value: dict[str, Any] | None,
+    opaque: Opaque | None = None,
+    model: str = "",
+) -> ModelReply:
+    """Return the reply of these parts. Raises :class:`ModelError` for an answer that is empty, cut off or withheld."""
+    # An incomplete answer must never count as complete.
+    unusable = value is None and not any(call.arguments is not None for call in calls)
+    if unusable and finish == "length":
+        raise failed("cut_answer", f"the answer did not fit into {request.max_tokens} tokens (reasoning counts)", usage)
+    if unusable and finish == "content_filter":
+        raise failed("content_filter", "the provider's content filter withheld the answer, or the rest of it", usage)
+    if not (text or calls):
+        raise failed("empty_answer", "the model returned an empty answer", usage)
+    return ModelReply(
+        message=AssistantMessage(text=text, tool_calls=calls, opaque=opaque),
+        value=value,
+        usage=usage,
+        finish_reason="tool_calls" if calls and finish == "stop" else finish,
+        model=model or request.model,
+    )
 
 
 def too_long() -> ModelError:

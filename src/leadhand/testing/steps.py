@@ -13,7 +13,7 @@ from leadhand.core.errors import Failure, FailureClass
 from leadhand.core.limits import Usage
 from leadhand.core.value import object_of, objects_of, text_of
 from leadhand.models.answers import decode_object
-from leadhand.models.failures import unfinished
+from leadhand.models.failures import finished
 from leadhand.ports import ModelError
 from leadhand.ports.models import ModelReply, ModelRequest
 
@@ -58,15 +58,8 @@ class Step:
         made = sum(len(message.tool_calls) for message in request.messages if isinstance(message, AssistantMessage))
         calls = self.tool_calls(made)
         value = decode_object(self.text) if request.output is not None else None
-        if self.finish_reason == "length" and not (calls or value):
-            raise unfinished("length", request, self.usage or Usage(requests=1))
-        return ModelReply(
-            message=AssistantMessage(text=self.text, tool_calls=calls),
-            value=value,
-            usage=self.usage or Usage(requests=1),
-            finish_reason=self.finish_reason or ("tool_calls" if calls else "stop"),
-            model=request.model,
-        )
+        finish, usage = self.finish_reason or "stop", self.usage or Usage(requests=1)
+        return finished(request, finish, usage, text=self.text, calls=calls, value=value)
 
     def tool_calls(self, made: int) -> tuple[ToolCall, ...]:
         """The calls, numbered after the ``made`` earlier ones of the conversation."""

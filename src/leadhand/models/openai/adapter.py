@@ -10,8 +10,7 @@ import json
 from collections.abc import Callable
 from urllib.parse import urlsplit
 
-from leadhand.core.limits import Usage
-from leadhand.models.answers import assumed_usage
+from leadhand.models.answers import Cost, priced
 from leadhand.models.failures import UNBILLED, failed
 from leadhand.models.prices import reasons
 from leadhand.models.server_settings import checked_base_url, checked_key
@@ -20,7 +19,6 @@ from leadhand.ports.models import ModelProfile, ModelReply, ModelRequest
 
 from .answers import reply_of, usage_of
 from .connections import Patience
-from .errors import status_inside
 from .forms import REFUSALS, Form, form_of
 from .http import Answered, ChatServer
 from .server_facts import Facts, facts_of
@@ -53,7 +51,7 @@ class OpenAICompatible:
         idle_timeout_s: float = 30.0,
         connections: int = 100,
         profiles: Callable[[str], ModelProfile | None] | None = None,
-        costs: Callable[[str, Usage], int | None] | None = None,
+        costs: Cost | None = None,
         free: bool = False,
         key_setting: str = "the API key",
     ) -> None:
@@ -161,12 +159,8 @@ class OpenAICompatible:
         if document.get("error") and not document.get("choices"):
             # OpenRouter and others answer 200 with an error and its status in the body.
             usage = None if answered.heard else UNBILLED
-            raise self._server.refusal(status_inside(document), {}, json.dumps(document), usage, inside=True)
-        usage = usage_of(document)
-        if usage is None:
-            usage = assumed_usage(request, self.profile(request.model))
-        elif self._costs is not None:
-            usage = usage.model_copy(update={"nanousd": self._costs(request.model, usage)})
+            raise self._server.refusal(200, {}, json.dumps(document), usage)
+        usage = priced(usage_of(document), request, self.profile(request.model), self._costs)
         return reply_of(document, request, form, adapter=self.name, usage=usage)
 
     async def _explained(self, error: ModelError, model: str) -> ModelError:

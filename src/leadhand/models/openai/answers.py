@@ -10,11 +10,11 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from leadhand.core.conversation import AssistantMessage, Opaque, ToolCall, ToolMessage
+from leadhand.core.conversation import Opaque, ToolCall, ToolMessage
 from leadhand.core.limits import Usage
 from leadhand.core.value import list_of, object_of, objects_of, text_of
 from leadhand.models.answers import counted_usage, decode_object, token_count, tool_call
-from leadhand.models.failures import error_message, failed, unfinished
+from leadhand.models.failures import error_message, failed, finished
 from leadhand.ports.models import ModelReply, ModelRequest
 
 from .forms import Form
@@ -59,17 +59,9 @@ def reply_of(
         value = decode_object(text)
     elif not form.tools and request.tools and not calls:
         text, calls = _call_in_words(text, request)
-    # An incomplete answer must never count as complete.
-    unusable = value is None and not any(call.arguments is not None for call in calls)
-    if (finish in ("length", "content_filter") and unusable) or not (text or calls):
-        raise unfinished(finish, request, usage)
-    return ModelReply(
-        message=AssistantMessage(text=text, tool_calls=calls, opaque=_opaque(wire, extras, adapter, request.model)),
-        value=value,
-        usage=usage,
-        finish_reason="tool_calls" if calls and finish == "stop" else finish,
-        model=text_of(document.get("model")) or request.model,
-    )
+    opaque = _opaque(wire, extras, adapter, request.model)
+    model = text_of(document.get("model"))
+    return finished(request, finish, usage, text=text, calls=calls, value=value, opaque=opaque, model=model)
 
 
 def usage_of(document: Mapping[str, Any]) -> Usage | None:

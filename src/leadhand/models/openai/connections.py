@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 
 from leadhand.core.errors import FailureClass
 from leadhand.models.failures import LARGEST_BODY, UNBILLED, UNSENT, failed, too_long
@@ -95,7 +94,7 @@ def connection_failure(error: Exception, url: str, key: str, *, begun: bool) -> 
     usage, class_ = UNBILLED, None
     match error:
         case aiohttp.ClientSSLError() | aiohttp.ClientConnectorCertificateError():
-            type, message, action = "certificate", f"no trusted connection to {url}: {_reason(error)}", _trust()
+            type, message, action = "certificate", f"no trusted connection to {url}: {_reason(error)}", ""
         case aiohttp.ClientProxyConnectionError() | aiohttp.ClientHttpProxyError():
             type, message = "proxy", f"no connection to {url} through the proxy: {error}"
             action = "fix HTTPS_PROXY or HTTP_PROXY, or add the server to NO_PROXY"
@@ -115,13 +114,6 @@ def connection_failure(error: Exception, url: str, key: str, *, begun: bool) -> 
         case _:
             type, message, usage, action = "bad_body", f"the answer is not valid HTTP: {error}", None, ""
     return failed(type, message, usage, action, class_=class_, key=key)
-
-
-def _trust() -> str:
-    """Return what to do about a certificate that is not trusted."""
-    named = os.environ.get("SSL_CERT_FILE", "")
-    used = f" (it is {named})" if named else ""
-    return f"set SSL_CERT_FILE to the company's CA file{used}; if the server has no TLS, begin its URL with http://"
 
 
 def _reason(error: Exception) -> str:

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from leadhand.core.limits import Usage
 from leadhand.core.value import is_object, objects_of, text_of
 from leadhand.models.answers import decode_json
+from leadhand.models.errors import failure_of
 from leadhand.models.failures import LARGEST_BODY, UNBILLED, failed, looks_like_html, too_long
 from leadhand.ports import ModelError
 
 from .connections import Patience, connection_failure, proxy_for
-from .errors import failure_of
 from .stream import ChatStream
 
 if TYPE_CHECKING:
@@ -100,12 +100,9 @@ class ChatServer:
             raise self.refusal(response.status, response.headers, written[:_LARGEST_REFUSAL].decode("utf-8", "replace"))
         return self._decoded(written, response.content_type)
 
-    def refusal(
-        self, status: int, headers: Mapping[str, str], body: str, usage: Usage | None = None, *, inside: bool = False
-    ) -> ModelError:
+    def refusal(self, status: int, headers: Mapping[str, str], body: str, usage: Usage | None = None) -> ModelError:
         """The error for an answer that :func:`failure_of` describes."""
-        failure = failure_of(status, headers, body, key=self._key, key_setting=self._key_setting, inside=inside)
-        return ModelError(failure, usage)
+        return ModelError(failure_of(status, headers, body, key=self._key, key_setting=self._key_setting), usage)
 
     async def _read(self, response: aiohttp.ClientResponse, patience: Patience, *, partly: bool = False) -> bytes:
         """The body, up to :data:`LARGEST_BODY`; only its beginning if ``partly``."""

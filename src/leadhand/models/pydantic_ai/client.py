@@ -9,7 +9,7 @@ import asyncio
 import contextlib
 from collections.abc import Callable
 
-from leadhand.models.answers import assumed_usage
+from leadhand.models.answers import priced
 from leadhand.models.failures import UNSENT, failed
 from leadhand.models.prices import known_cost, known_profile
 from leadhand.ports.models import ModelProfile, ModelReply, ModelRequest
@@ -69,11 +69,7 @@ class PydanticAI:
             from .errors import classed
 
             raise classed(error, self.connection) from error
-        usage = usage_of(response)
-        if usage is None:
-            usage = assumed_usage(request, self.profile(request.model))
-        else:
-            usage = usage.evolve(nanousd=known_cost(request.model, usage))
+        usage = priced(usage_of(response), request, self.profile(request.model), known_cost)
         return reply_of(response, request, adapter=self.name, usage=usage)
 
     async def _open(self) -> Service:

@@ -56,7 +56,7 @@ from leadhand.models.answers import (
     token_count,
     tool_call,
 )
-from leadhand.models.failures import failed, unfinished
+from leadhand.models.failures import failed, finished
 from leadhand.models.prices import known_profile
 from leadhand.ports.models import ModelReply, ModelRequest
 
@@ -241,7 +241,8 @@ def reply_of(response: ModelResponse, request: ModelRequest, *, adapter: str, us
     """
     if response.state != "complete":
         raise failed("cut_stream", ENDED_EARLY, usage)
-    finish = response.finish_reason or "stop"
+    # The call with the structured answer is not a tool call of the run.
+    finish = "stop" if response.finish_reason in (None, "tool_call") else response.finish_reason
     text = clean("".join(part.content for part in response.parts if isinstance(part, TextPart)))
     calls = tuple(
         tool_call(part.tool_call_id, part.tool_name, part.args)
@@ -251,20 +252,9 @@ def reply_of(response: ModelResponse, request: ModelRequest, *, adapter: str, us
     value: dict[str, Any] | None = None
     if request.output is not None:
         value, text, calls = structured_answer(request.output, text, calls)
-    unusable = value is None and not any(call.arguments is not None for call in calls)
-    if (finish == "length" and unusable) or not (text or calls):
-        raise unfinished(finish, request, usage)
-    if finish in ("stop", "tool_call"):  # the call with the structured answer is not a tool call of the run
-        finish = "tool_calls" if calls else "stop"
-    return ModelReply(
-        message=AssistantMessage(
-            text=text, tool_calls=calls, opaque=opaque_of(response, calls, adapter=adapter, model=request.model)
-        ),
-        value=value,
-        usage=usage,
-        finish_reason=finish,
-        model=response.model_name or request.model,
-    )
+    opaque = opaque_of(response, calls, adapter=adapter, model=request.model)
+    model = response.model_name or ""
+    return finished(request, finish, usage, text=text, calls=calls, value=value, opaque=opaque, model=model)
 
 
 def usage_of(response: ModelResponse) -> Usage | None:

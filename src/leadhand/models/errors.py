@@ -1,16 +1,18 @@
-"""Classify the errors of an OpenAI-compatible server: one failure from status, headers and body."""
+"""Classify what a model server answers instead of a reply: one failure from status, headers and body."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
+from typing import Any
 
 from leadhand.core.errors import Failure
 from leadhand.core.value import object_of
-from leadhand.models.answers import decode_json
-from leadhand.models.failures import error_message, failed, looks_like_html
 from leadhand.ports.retry_after import header, retry_after
+
+from .answers import decode_json
+from .failures import error_message, failed, looks_like_html
 
 LARGER_WINDOW = (
     "ask for less at once, use a model with a larger window, or, if the server is yours, start it with a larger one "
@@ -30,6 +32,7 @@ _QUOTA = re.compile(
     r"insufficient[ _](quota|balance|credit)|billing_hard_limit|credit balance is too low|out of credits"
 )
 _UNKNOWN_MODEL = re.compile(r"model[ _]not[ _]found|unknown model|invalid model|not a valid model")
+_BAD_KEY = re.compile(r"api key not valid|api_key_invalid")  # Gemini's 400
 _WRONG_PATH = re.compile(r"unexpected endpoint|404 page not found")
 _STATUSES = {"rate_limit": 429, "quota": 429, "api_key": 401, "auth": 401, "not_found": 404, "invalid_request": 400}
 """The statuses of errors by parts of their codes, for errors without a number."""
@@ -43,29 +46,34 @@ def failure_of(
     body: str,
     *,
     key: str = "",
-    inside: bool = False,
     key_setting: str = "the API key",
+    server: str = "the model server",
 ) -> Failure:
-    """Return the failure for an error ``status``, with ``key`` redacted; ``key_setting`` is where it is set.
-
-    ``inside`` says that HTTP's status was 200 and ``status`` was in the body.
+    """Return the failure for an error ``status`` of ``server``, with ``key`` redacted; ``key_setting`` is where it is
+    set. A 200 is that of an error inside an answer, whose own status is in the body.
     """
+    error, inside = _error_in(body), status == 200
+    if inside:
+        status = _status_in(error)
     html = looks_like_html(header(headers, "content-type"), body)
     said = "" if html else error_message(body)
     # Quota and rate limit of a gateway differ only in their codes, not in their messages.
-    lows = f"{said} {_codes(body)}".casefold().replace("`", "").replace("'", "")
-    type, action = _kind(status, lows, html=html, keyed=bool(key), key_setting=key_setting)
+    codes = " ".join(str(error.get(field) or "") for field in ("code", "type", "param"))
+    lows = f"{said} {codes}".casefold().replace("`", "").replace("'", "")
+    type, action = _kind(status, lows, html=html)
+    if type == "bad_key":
+        action = f"correct {key_setting}" if key else f"no key was sent: set {key_setting}"
     if 300 <= status < 400 and (elsewhere := header(headers, "location")):
-        what = f"the model server answered {status}: it has moved to {elsewhere}"
+        what = f"{server} answered {status}: it has moved to {elsewhere}"
     else:
-        what = "the model server " + ("reported an error instead of an answer" if inside else f"answered {status}")
+        what = f"{server} " + ("reported an error instead of an answer" if inside else f"answered {status}")
         what += f": {said}" if said else " with a web page" if html else ""
     return failed(
         type, what, next_action=action, retry_after_s=retry_after(headers, datetime.now(UTC)), key=key
     ).failure
 
 
-def _kind(status: int, said: str, *, html: bool, keyed: bool, key_setting: str) -> tuple[str, str]:
+def _kind(status: int, said: str, *, html: bool) -> tuple[str, str]:
     """The type, and what a person can do ("" for the usual advice)."""
     if status == 402 or (status in (400, 403, 429) and _QUOTA.search(said)):
         return "quota", ""
@@ -81,8 +89,8 @@ def _kind(status: int, said: str, *, html: bool, keyed: bool, key_setting: str) 
         return "forbidden", "check for a proxy or firewall in front of the server, and check the base URL"
     if html or status == 405 or 300 <= status < 400:
         return "not_an_api", ""
-    if status in (401, 403):
-        return "bad_key", f"correct {key_setting}" if keyed else f"no key was sent: set {key_setting}"
+    if status in (401, 403) or _BAD_KEY.search(said):
+        return "bad_key", ""
     if status in (404, 410) or _UNKNOWN_MODEL.search(said):
         return "unknown_model", "fix the name of the model, or the base URL"
     if _BAD_GENERATION.search(said):
@@ -90,22 +98,20 @@ def _kind(status: int, said: str, *, html: bool, keyed: bool, key_setting: str) 
     return f"http_{status}", "see the server's message"
 
 
-def status_inside(document: Mapping[str, object]) -> int:
+def _error_in(body: str) -> dict[str, Any]:
+    """The error object of a body; {} if it has none."""
+    try:
+        document = object_of(decode_json(body))
+    except ValueError:
+        return {}
+    return object_of(document.get("error", document))
+
+
+def _status_in(error: Mapping[str, Any]) -> int:
     """The HTTP status of an error inside an answer with status 200, by its code or name; else 502."""
-    error = object_of(document.get("error"))
     for code in (error.get("code"), error.get("status")):
         number = int(code) if isinstance(code, str) and code.isdecimal() else code
         if isinstance(number, int) and 400 <= number < 600:
             return number
     named = f"{error.get('code')} {error.get('type')}".casefold()
     return next((status for word, status in _STATUSES.items() if word in named), 502)
-
-
-def _codes(body: str) -> str:
-    """Return the code and type of an error body, to distinguish a used-up quota from a rate limit, for example."""
-    try:
-        document = object_of(decode_json(body))
-    except ValueError:
-        return ""
-    error = object_of(document.get("error", document))
-    return " ".join(str(error.get(field) or "") for field in ("code", "type", "param"))
