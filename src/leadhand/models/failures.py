@@ -33,7 +33,7 @@ _CLASSES = {type: class_ for class_, types in _TYPES.items() for type in types}
 _ACTIONS = {
     "bad_body": "try again; if it happens again, check the server, its version, and any proxy in front of it",
     "content_filter": "rephrase the request, or use another model",
-    "cut_answer": "raise --max-output-tokens, ask for less at once, or use a model with less reasoning",
+    "cut_answer": "raise max_output_tokens, ask for less at once, or use a model with less reasoning",
     "missing_extra": "reinstall the provider's extra: its packages are incompatible",
     "not_an_api": "fix the base URL: it usually ends in /v1",
     "quota": "add credit at the provider, or choose another model",
