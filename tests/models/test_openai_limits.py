@@ -41,7 +41,7 @@ async def test_each_limit_says_which_it_was(served: Any, streamed: bool, options
     failure = await failure_of(served, TALK.evolve(**limits), streamed=streamed, **options)
     assert said in failure.message
     assert (failure.class_, failure.type) == ("transient", "timeout")
-    assert ("--model-patience" in failure.next_action) is ("patience_s" in limits)
+    assert ("model_patience" in failure.next_action) is ("patience_s" in limits)
 
 
 def streamed_reply(*pieces: dict[str, Any]) -> list[bytes]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -11,9 +12,9 @@ import pytest
 from server.conftest import OpenDoor, OpenServer
 from server.doors import Door
 
-from leadhand.core.errors import RESTORE, StoreError
+from leadhand.core.advice import ACTIONS, Advice
+from leadhand.core.errors import StoreError
 from leadhand.server.problems import LARGEST_BODY
-from leadhand.server.wording import with_routes
 
 
 def check_problem(response: httpx2.Response, status: int, code: str, path: str) -> dict[str, Any]:
@@ -102,19 +103,15 @@ async def test_advice_names_routes_instead_of_commands(api: Door) -> None:
     assert "leadhand" not in how
 
 
-@pytest.mark.parametrize(
-    ("said", "routes"),
-    [
-        ("leadhand runs watch run_1", ["GET /api/runs/run_1/events"]),
-        ("`leadhand runs cancel run_1`", ["POST /api/runs/run_1/cancel"]),
-        (RESTORE.format("run_1"), ["GET /api/runs/run_1/export", "DELETE /api/runs/run_1"]),
-        ("leadhand approvals settle 1a --happened, or --did-not", ["POST /api/approvals/1a {"]),
-        ("leadhand runs show run_1 --seq N shows one", ["GET /api/runs/run_1/events"]),
-    ],
-)
-def test_commands_in_advice_become_routes(said: str, routes: list[str]) -> None:
-    assert [each for each in routes if each in with_routes(said)] == routes
-    assert "leadhand" not in with_routes(said)
+@pytest.mark.parametrize("action", ACTIONS)
+def test_each_action_is_a_command_and_a_route_that_exists(action: str, document: dict[str, Any]) -> None:
+    names = {"run": "run_1", "approval": "1a", "flags": "--budget 2"}
+    advice = Advice(f"Do this: {{{action}}}.", **names)
+    assert "leadhand" in advice or action == "confirm"
+    assert "leadhand" not in advice.http
+    if route := re.search(r"(GET|POST|DELETE) (/api/\S+?)[.,]?( |$)", advice.http):
+        method, path = route[1].lower(), route[2].replace("run_1", "{run_id}").replace("1a", "{approval_id}")
+        assert method in document["paths"][path.replace("events/N", "events/{seq}")]
 
 
 async def test_what_was_sent_is_not_sent_back(api: Door) -> None:

@@ -23,6 +23,7 @@ from store_memory import memory, transact
 from store_samples import ROWS, SAMPLES
 
 from leadhand.core import events
+from leadhand.core.advice import Advice
 from leadhand.core.errors import RESTORE, StoreError, UnreadableRun
 from leadhand.core.events import EVENT_TYPES, AnyEvent
 from leadhand.core.run import ModelChoice, RunDefinition
@@ -142,7 +143,7 @@ def test_an_event_of_the_future_is_named_and_not_guessed(
 def test_a_damaged_event_is_named(connection: SqliteConnection, change: dict[str, Any], named: str) -> None:
     error = unreadable(connection, change)
     assert named in error.what
-    assert error.how == RESTORE.format("old")
+    assert error.how == Advice(RESTORE, run="old")
     assert error.what.isprintable()
 
 
@@ -155,7 +156,7 @@ def test_a_log_with_a_gap_is_refused(connection: SqliteConnection, gone: tuple[i
     stored(connection, [{**ROW, "seq": seq} for seq in range(1, 6)])
     for seq in gone:
         connection.execute("DELETE FROM events WHERE seq = ?", (seq,))
-    missing = refused(UnreadableRun, run_id="old", seq=first, how=RESTORE.format("old"))
+    missing = refused(UnreadableRun, run_id="old", seq=first, how=Advice(RESTORE, run="old"))
     with missing:
         read_entries(connection, "old")
     with missing:

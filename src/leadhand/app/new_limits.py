@@ -10,6 +10,7 @@ from typing import Any, TypedDict, cast
 
 from leadhand.app.arguments import FIELDS, RANGES, limits
 from leadhand.app.settings import HELD_BACK_SHARE, LONGEST_HELD_BACK_S, reserves
+from leadhand.core.advice import Advice
 from leadhand.core.decide.requests import ran_out, repeated
 from leadhand.core.errors import MAX_TURNS, UsageError
 from leadhand.core.events import RunChanged
@@ -163,8 +164,11 @@ def _ran_out(state: RunState) -> list[StepState]:
 def advice_to_raise(state: RunState) -> str:
     """Return how a run that ended because of a limit is continued; "" for another one."""
     advice = next((each.failure.next_action for each in _ran_out(state) if each.failure is not None), "")
-    command = " ".join(("leadhand runs resume", state.run_id, *flags_of(proposed_limits(state))))
-    return f"To continue it, {advice.removesuffix(', and resume the run')}: {command}" if advice else ""
+    if not advice:
+        return ""
+    flags = " ".join(flags_of(proposed_limits(state)))
+    what = advice.removesuffix(", and resume the run")
+    return Advice("To continue it, {what}: {raise_limits}", what=what, run=state.run_id, flags=flags)
 
 
 def what_to_raise(state: RunState, given: NewLimits) -> str:

@@ -23,6 +23,7 @@ from typing import Any
 
 from pydantic import Field
 
+from .advice import Advice
 from .limits import Money
 from .value import Value, unset
 
@@ -151,7 +152,7 @@ class NoSuchRun(LeadhandError):
 def no_such_run(run_id: str) -> NoSuchRun:
     """Return the error of an unknown run id."""
     return NoSuchRun(
-        f"there is no run {run_id} in this database", "`leadhand runs list` shows the runs of this database"
+        f"there is no run {run_id} in this database", Advice("`{list_runs}` shows the runs of this database")
     )
 
 
@@ -170,9 +171,10 @@ class StoreError(ConfigurationError):
 
 
 RESTORE = (
-    "restore the database from a backup, or save what can be read with leadhand runs export {0}, and then"
-    " delete the run with leadhand runs delete {0}; other runs are not affected"
+    "restore the database from a backup, or save what can be read with {export_run}, and then delete the run with"
+    " {delete_run}; other runs are not affected"
 )
+"""How to go on with a damaged run: the text of an :class:`~leadhand.core.advice.Advice`."""
 
 
 class UnreadableRun(StoreError):
@@ -181,7 +183,7 @@ class UnreadableRun(StoreError):
     code = "unreadable_run"
 
     def __init__(self, run_id: str, seq: int, what: str, how: str = "") -> None:
-        super().__init__(what, how or RESTORE.format(run_id))
+        super().__init__(what, how or Advice(RESTORE, run=run_id))
         self.run_id = run_id
         self.seq = seq
 

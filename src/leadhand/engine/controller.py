@@ -14,6 +14,7 @@ from datetime import timedelta
 from typing import Any
 
 from leadhand.core import decide as do
+from leadhand.core.advice import Advice
 from leadhand.core.decide import due, run_out, when_idle
 from leadhand.core.errors import INTERRUPTED, Failure, FailureClass, Fenced, FlowError, Refused
 from leadhand.core.events import AnyEvent, AttemptScheduled, Entry, OrderIssued, StepIssued
@@ -235,7 +236,7 @@ class Controller:
         if self._state.epoch != self._epoch:
             raise Fenced(
                 f"run {self._state.run_id} was taken over by {self._state.owner}",
-                f"Watch it: leadhand runs watch {self._state.run_id}",
+                Advice("Watch it: {watch_run}", run=self._state.run_id),
             )
         self._dispatcher.note(self._state, entries)
         for event in (entry.event for entry in entries):

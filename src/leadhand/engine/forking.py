@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from leadhand.core.advice import Advice
 from leadhand.core.approval import EFFECT
 from leadhand.core.errors import UsageError
 from leadhand.core.events import (
@@ -55,7 +56,7 @@ async def fork(
     if not 1 <= at < last:
         raise UsageError(
             f"run {run_id} cannot be forked at {at}",
-            f"Choose an event from 1 to {last - 1}; leadhand runs show {run_id} --seq N shows one.",
+            Advice("Choose an event from 1 to {last}; {show_event} shows one.", last=str(last - 1), run=run_id),
         )
     started = entries[0].event
     assert isinstance(started, RunStarted)

@@ -38,7 +38,7 @@ _ACTIONS = {
     "certificate": "set SSL_CERT_FILE to the company's CA file; if the server has no TLS, begin its URL with http://",
     "configuration": "correct the region, the base URL or the kind of credentials",
     "content_filter": "rephrase the request, or use another model",
-    "cut_answer": "raise --max-output-tokens, ask for less at once, or use a model with less reasoning",
+    "cut_answer": "raise max_output_tokens, ask for less at once, or use a model with less reasoning",
     "missing_extra": "reinstall the provider's extra: its packages are incompatible",
     "not_an_api": "fix the base URL: it usually ends in /v1",
     "quota": "add credit at the provider, or choose another model",

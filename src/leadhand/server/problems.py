@@ -18,8 +18,8 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 from starlette.routing import compile_path
 
+from leadhand.core.advice import Advice
 from leadhand.core.errors import LeadhandError, UnreadableRun, UsageError
-from leadhand.server.wording import fault_of, with_routes
 
 LOGGER = logging.getLogger("leadhand.server")
 MEDIA_TYPE = "application/problem+json"
@@ -153,12 +153,13 @@ def _regex(route: str) -> re.Pattern[str]:
 
 def answer(problem: LeadhandError, instance: str) -> Response:
     """The response to an error."""
+    how = problem.how.http if isinstance(problem.how, Advice) else problem.how
     if isinstance(problem, Problem):
         status, headers, more = problem.status, problem.headers, problem.more
     else:
         status, headers, more = STATUS_OF.get(problem.code, HTTPStatus.CONFLICT), dict[str, str](), dict[str, Any]()
         if isinstance(problem, UsageError) and problem.field:
-            more["errors"] = [{"where": f"body.{problem.field}", "what": problem.what, "how": with_routes(problem.how)}]
+            more["errors"] = [{"where": f"body.{problem.field}", "what": problem.what, "how": how}]
     if status is HTTPStatus.SERVICE_UNAVAILABLE and problem.code != UnreadableRun.code:
         headers = {"retry-after": str(RETRY_AFTER_S), **headers}
     body = {
@@ -166,7 +167,7 @@ def answer(problem: LeadhandError, instance: str) -> Response:
         "title": status.phrase,
         "status": status.value,
         "detail": problem.what,
-        "how": with_routes(problem.how),
+        "how": how,
         "code": "invalid" if problem.code == UsageError.code else problem.code,  # one code for what a client must fix
         "instance": instance,
         **more,
@@ -207,6 +208,31 @@ def defect(method: str, path: str, error: Exception) -> Response:
     return answer(problem, path)
 
 
+def fault_of(error: Mapping[str, Any]) -> tuple[str, str]:
+    """Return what is wrong with a request, in one line, and how to fix it: one error of its validation."""
+    place, *names = error["loc"]
+    field = ".".join(map(str, names))
+    if error["type"] == "json_invalid":
+        why = str(error["ctx"]["error"])
+        what = f"the body is not valid JSON: {why[:1].lower()}{why[1:]} at character {field}"
+        return what, "Send a JSON object."
+    what = field if place == "body" else f"the {place} parameter {field}"
+    what = what or "the body"
+    match error["type"]:
+        case "missing":
+            return f"{what} is missing", f"Send {'it as a JSON object' if what == 'the body' else field}."
+        case "extra_forbidden":
+            return f"{what} is not a field of this request", "Remove it, or correct its name."
+        case "model_attributes_type" | "model_type" | "dict_type":
+            return f"{what} is not a JSON object", "Send a JSON object."
+        case "value_error":
+            how = str(error["ctx"]["error"])
+            return f"invalid value for {what}", f"{how[:1].upper()}{how[1:]}."
+        case _:
+            rule = re.sub(r"^(Input|Value|[A-Z][a-z]+) should ", "must ", error["msg"])
+            return f"{what} {rule}", "Send a value that meets this requirement."
+
+
 def answer_errors(app: FastAPI) -> None:
     """Return every expected error of an app's routes as a problem; the guard handles the others."""
 
@@ -217,7 +243,7 @@ def answer_errors(app: FastAPI) -> None:
     async def of_pydantic(request: Request, error: Exception) -> Response:
         assert isinstance(error, RequestValidationError)
         found = [(".".join(map(str, each["loc"])), fault_of(each)) for each in error.errors()]
-        faults = [{"where": where, "what": fault.what, "how": fault.how} for where, fault in found]
+        faults = [{"where": where, "what": what, "how": how} for where, (what, how) in found]
         return answer(invalid(*found[0][1], errors=faults), request.url.path)
 
     async def of_http(request: Request, error: Exception) -> Response:

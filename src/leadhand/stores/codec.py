@@ -13,6 +13,7 @@ from typing import Any, NamedTuple, cast
 
 from pydantic_core import PydanticSerializationError, ValidationError, from_json
 
+from leadhand.core.advice import Advice
 from leadhand.core.errors import RESTORE, StoreError, UnreadableRun, no_such_run
 from leadhand.core.events import EVENT_TYPES, AnyEvent, Entry
 from leadhand.core.value import DEEPEST, LARGEST, one_line
@@ -171,7 +172,7 @@ def decoded(run_id: str, seq: int, at: int, epoch: int, type_: str, version: int
         what = _damaged(run_id, seq, f"{type_}: {name}{one_line(error)}")
         # A new field with a default keeps the version, so unknown fields may be those of a newer release.
         if isinstance(error, ValidationError) and all(each["type"] == "extra_forbidden" for each in error.errors()):
-            how = f"if a newer Leadhand may have written it, {UPGRADE}; else {RESTORE.format(run_id)}"
+            how = Advice(f"if a newer Leadhand may have written it, {UPGRADE}; else {RESTORE}", run=run_id)
             raise UnreadableRun(run_id, seq, what, how) from error
         raise UnreadableRun(run_id, seq, what) from error
 

@@ -14,6 +14,7 @@ from datetime import datetime
 from itertools import chain
 from typing import NamedTuple
 
+from leadhand.core.advice import Advice
 from leadhand.core.budget import METERED, Account, Reservation
 from leadhand.core.errors import BudgetRefused, Fenced, RunOwned, StaleAttempt, UsageError, no_such_run
 from leadhand.core.events import AnyEvent, Entry, ModelCallBegan, RunClaimed, RunStarted
@@ -243,14 +244,14 @@ class LogTransaction:
         if status in ENDED and not claim.ended:
             raise UsageError(
                 f"run {claim.run_id} is finished ({status})",
-                f"show it with `leadhand runs show {claim.run_id}`, or retry what failed: `leadhand runs retry`",
+                Advice("show it with `{show_run}`, or retry what failed: `{retry}`", run=claim.run_id),
             )
         if owner == self._hold.host:
             raise RunOwned(f"run {claim.run_id} is already driven by this process ({owner})", "wait for its end")
         if owner is not None and self._hold.living({owner}, self._connection):
             raise RunOwned(
                 f"run {claim.run_id} is driven by another living process ({owner})",
-                f"watch it with `leadhand runs watch {claim.run_id}`, or end that process first",
+                Advice("watch it with `{watch_run}`, or end that process first", run=claim.run_id),
             )
         row.update(epoch=row["epoch"] + 1, owner=self._hold.host)
         self._enter(claim.run_id, row, [encode(RunClaimed(owner=self._hold.host))])

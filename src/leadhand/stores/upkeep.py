@@ -13,6 +13,7 @@ from collections.abc import Collection, Sequence
 from contextlib import closing, suppress
 from pathlib import Path
 
+from leadhand.core.advice import Advice
 from leadhand.core.artifact import digest_of
 from leadhand.core.errors import NoSuchRun, RunOwned, StoreError, UnreadableRun, UsageError, no_such_run
 from leadhand.core.run import ENDED
@@ -94,7 +95,7 @@ class Upkeep(StorePart):
             if owner in living:
                 raise RunOwned(
                     f"run {run_id} is driven by a living process ({owner})",
-                    f"cancel it first with `leadhand runs cancel {run_id}`",
+                    Advice("cancel it first with `{cancel_run}`", run=run_id),
                 )
             events = "SELECT 1 FROM events WHERE run_id = ? LIMIT 1"
             if run_id not in found and not connection.execute(events, (run_id,)):

@@ -20,6 +20,7 @@ from leadhand.app.project.config_files import read_text, unwritten
 from leadhand.app.project.declared_workers import check_worker_tools, declared_workers
 from leadhand.app.project.manifest import Project, load_project, named_files, relative_path
 from leadhand.app.project.worker_files import FENCE, SUFFIX, load_worker_file, parse_worker, worker_text
+from leadhand.core.advice import Advice
 from leadhand.core.artifact import confined
 from leadhand.core.errors import ConfigurationError, FailureClass, ToolError, UsageError
 from leadhand.core.text import did_you_mean
@@ -199,9 +200,8 @@ def promotion_of(project: Project, name: str, run_id: str | None = None) -> Prom
         where = f" in run {run_id}" if run_id is not None else ""
         names = list(dict.fromkeys(each.name for each in every))
         choose = f"Choose from: {', '.join(names)}.{did_you_mean(name, names)}"
-        raise UsageError(
-            f"there is no generated worker {name!r}{where}", choose if names else "List them: leadhand workers list"
-        )
+        how = choose if names else Advice("List them: {list_workers}")
+        raise UsageError(f"there is no generated worker {name!r}{where}", how)
     if worker.problem is not None:
         what, _, how = worker.problem.partition(". ")
         raise ConfigurationError(what, how)

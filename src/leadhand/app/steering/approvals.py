@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from leadhand.app.arguments import json_arguments, json_value, text
 from leadhand.app.runtime.listings import all_runs
 from leadhand.app.runtime.runtime import Runtime
+from leadhand.core.advice import Advice
 from leadhand.core.approval import Approval, ApprovalStatus, approval_id, args_hash
 from leadhand.core.errors import FailureClass, UnreadableRun, UsageError
 from leadhand.core.events import ApprovalAnswered
@@ -26,7 +27,7 @@ from leadhand.ports.runs import RunListing
 if TYPE_CHECKING:
     from leadhand.app.export.shapes import ApprovalCard
 
-LOOK_AGAIN = "List the open approvals: leadhand approvals list, or approvals() in Python."
+LOOK_AGAIN = Advice("List the open approvals: {list_approvals}.")
 WHOLE = 'Give all arguments as one JSON object, for example {"amount": 20, "to": "Ann"}.'
 
 
@@ -220,10 +221,10 @@ def _check_kind(asked: OpenApproval, kind: str) -> None:
     if given == "effect":
         raise UsageError(
             f"{tool} was interrupted, so the question is whether it happened, not whether it may be called",
-            f"Settle it: leadhand approvals settle {asked.id} --happened, or --did-not (in Python: settle_effect()).",
+            Advice("Settle it: {settle}.", approval=asked.id),
         )
     what = f"{tool} has not been called yet: the question is whether it may be called"
-    how = f"Approve it with leadhand approvals approve {asked.id}, or use deny (in Python: approve() and deny())."
+    how = Advice("Answer it: {answer}.", approval=asked.id)
     raise UsageError("the question is whether a plan may be carried out" if given == "plan" else what, how)
 
 

@@ -10,6 +10,7 @@ from leadhand.app.project.toolsets import check_tools
 from leadhand.app.run_settings import NewRun, changed
 from leadhand.app.runtime.runtime import Runtime
 from leadhand.app.settings import Settings
+from leadhand.core.advice import Advice
 from leadhand.core.errors import UsageError
 from leadhand.core.run import ENDED, ModelChoice, RunDefinition, RunStatus
 from leadhand.core.state import RunState
@@ -22,12 +23,12 @@ async def load_earlier(runtime: Runtime, run_id: str) -> RunState:
     """Return a run that can be followed up. Raises NoSuchRun, and UsageError for one that has not ended."""
     earlier = await runtime.load(run_id)
     if earlier.status not in ENDED:
-        how, continued = f"Resume it first: leadhand runs resume {run_id}", earlier.definition
+        how, continued = Advice("Resume it first: {resume_run}", run=run_id), earlier.definition
         said = earlier.status.value
         if (await runtime.store.run(run_id)).orphan:
             said += ", and its process died"
         elif earlier.status in (RunStatus.QUEUED, RunStatus.RUNNING):
-            how, continued = f"Wait for its end: leadhand runs watch {run_id}", None
+            how, continued = Advice("Wait for its end: {watch_run}", run=run_id), None
         raise UsageError(f"run {run_id} has not ended ({said}), so it cannot be followed up", how, continued=continued)
     return earlier
 

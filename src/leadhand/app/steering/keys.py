@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 
 from leadhand.app.settings import user
 from leadhand.app.steering.access import UNBOUNDED, ApiKey, KeyCeilings, Scope, allows
+from leadhand.core.advice import Advice
 from leadhand.core.errors import UsageError
 from leadhand.core.text import listed
 from leadhand.stores.records import Record
@@ -22,7 +23,7 @@ SECRET_BYTES = 32
 PREFIX_LENGTH = len(MARK) + 6
 LONGEST_NAME = 100
 USUAL_SCOPES = (Scope.READ, Scope.RUN, Scope.APPROVE)
-LOOK = "See: leadhand keys list"
+LOOK = Advice("See: {list_keys}")
 
 
 async def make_key(
@@ -69,7 +70,7 @@ async def make_key(
 async def add_key(store: SqlContextStore, key: ApiKey) -> None:
     """Store a key. Raises UsageError if its id or digest is in use, or its name by a key that is not revoked."""
     if any(each.key_id == key.key_id for each in await all_keys(store)) or not await store.write_record(_record(key)):
-        how = "choose another name, or revoke that key first: leadhand keys list"
+        how = Advice("choose another name, or revoke that key first: {list_keys}")
         raise UsageError(f"a key named {key.name}, or with the id {key.key_id}, already exists", how)
 
 
@@ -90,7 +91,7 @@ async def revoke(store: SqlContextStore, key: ApiKey) -> ApiKey:
     now = _now()
     revoked = await _change(store, key, lambda it: it if it.revoked_at is not None else it.evolve(revoked_at=now))
     if revoked is None:
-        raise UsageError(f"there is no key {key.key_id}", "`leadhand keys list` shows the keys of this database")
+        raise UsageError(f"there is no key {key.key_id}", Advice("`{list_keys}` shows the keys of this database"))
     return revoked
 
 

@@ -18,6 +18,7 @@ from leadhand.app.runtime.model_selection import prices_needed
 from leadhand.app.runtime.runtime import Runtime
 from leadhand.app.settings import reserves
 from leadhand.core import events as ev
+from leadhand.core.advice import Advice
 from leadhand.core.approval import args_hash
 from leadhand.core.artifact import BLOB_KEY
 from leadhand.core.decide import decide, stopping
@@ -244,9 +245,9 @@ def check(state: RunState, request: ev.StepRequested, *, resting: bool = False) 
     """Raise UsageError if the run cannot grant the request now; ``resting``: no process drives the run."""
     objection = why_refused(state, request, resting=resting)
     if objection.endswith(ACTED):
-        raise UsageError(objection, "To do it anyway, pass --yes, or confirmed=True in Python.")
+        raise UsageError(objection, Advice("To do it anyway, {confirm}."))
     if objection:
-        raise UsageError(objection, f"See what it did: leadhand runs show {state.run_id}")
+        raise UsageError(objection, Advice("See what it did: {show_run}", run=state.run_id))
     if request.what == "supply" and (faults := supplied_problems(state, request.steps[0], request.raw)):
         raise UsageError(f"the result does not fit: {'; '.join(faults)}", "Pass it as data that fits.")
     if request.what == "retry" and request.args is not None:
@@ -294,7 +295,7 @@ async def taken_up(runtime: Runtime, asked: Asked) -> bool:
                     ahead -= 1
                     continue
                 if isinstance(entry.event, ev.RequestDecided) and entry.event.declined:
-                    raise UsageError(entry.event.declined, f"See its subtasks: leadhand runs show {run_id}")
+                    raise UsageError(entry.event.declined, Advice("See its subtasks: {show_run}", run=run_id))
                 return True
         if listing.owner is None:
             return listing.status is RunStatus.PAUSED

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from leadhand.app.arguments import json_value, run_name, run_tags, text
 from leadhand.app.runtime.runtime import Runtime
+from leadhand.core.advice import Advice
 from leadhand.core.approval import Question
 from leadhand.core.errors import StoreError, UsageError
 from leadhand.core.events import QuestionAnswered, RunChanged, SignalSent
@@ -55,14 +56,14 @@ def _open(state: RunState, question_id: str) -> Question:
     asked = state.questions.get(question_id) if question_id else open_question(state)
     asked = None if asked is not None and asked.kind != "person" else asked
     if state.finished is not None:
-        how = f"Follow it up: leadhand run --continue {state.run_id} REQUEST"
+        how = Advice("Follow it up: {follow_up}", run=state.run_id)
         ended = f"run {state.run_id} has ended ({state.finished.status.value}) and asks nothing"
         raise UsageError(ended, how, continued=state.definition)
     if asked is None:
         named = f"no question {question_id}" if question_id else "no open question"
-        raise UsageError(f"run {state.run_id} has {named}", f"See its state: leadhand runs show {state.run_id}")
+        raise UsageError(f"run {state.run_id} has {named}", Advice("See its state: {show_run}", run=state.run_id))
     if asked.reply is not None:
-        how = f"See how it continues: leadhand runs show {state.run_id}"
+        how = Advice("See how it continues: {show_run}", run=state.run_id)
         raise UsageError(f"the question was already answered by {asked.by or 'someone'}", how)
     return asked
 
@@ -82,7 +83,7 @@ async def signal(runtime: Runtime, run_id: str, name: str, value: Json = None, *
 def _check_signal(state: RunState) -> None:
     if state.finished is not None:
         ended = f"run {state.run_id} has ended ({state.finished.status.value}) and receives no signals"
-        raise UsageError(ended, f"Follow it up: leadhand run --continue {state.run_id} REQUEST")
+        raise UsageError(ended, Advice("Follow it up: {follow_up}", run=state.run_id))
 
 
 async def label_run(

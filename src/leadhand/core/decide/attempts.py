@@ -100,7 +100,7 @@ class IssueStep(NamedTuple):
         if missing:
             who = "it calls" if step.kind == "call" else f"the worker {worker.name} names"
             raise Refused(
-                f"{who} the tool {missing[0]}, which this run was started without: start it again with --tools"
+                f"{who} the tool {missing[0]}, which this run was started without: start it again with the tool"
             )
         if state.status is not RunStatus.RUNNING:
             raise Refused(f"the run is {state.status}")

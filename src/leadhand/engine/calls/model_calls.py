@@ -29,7 +29,7 @@ _OF_ONE_WORKER = frozenset({"no_rules", "flow_error", HOOK_FAILED})
 """Types of failures of a model for one worker. Other workers of the run can still use it."""
 MOST_INTERRUPTED = 2
 """How often a call is made again after its connection was lost: the call itself may crash its server."""
-_PRICE = "use a model with a known price, set LEADHAND_PRICE, or start the run with --allow-unknown-price"
+_PRICE = "use a model with a known price, set LEADHAND_PRICE, or start the run with allow_unknown_price"
 CHECK = "check that the server runs"
 """What a person can do about a server that is away and says nothing else."""
 

@@ -165,7 +165,7 @@ class Attempt:
                 what = f"returned arguments that do not fit: {unfit.message}"
                 failure = hook_failed(decided.hook, "before_tool", what)
         if failure is None and decided.asks and work.definition.approve is ApprovalPolicy.NEVER:
-            reason = "it needs approval, and the run was started with --approve never"
+            reason = "it needs approval, and the approval policy of the run is never"
             failure = blocked(decided.hook, f"the call of {tool.name}", reason)
         if failure is None:
             turn.hooked[position] = decided
@@ -196,5 +196,5 @@ def _model_refused(work: Work) -> Failure | None:
     if not run.offline or model in {*run.models.names, *(name for worker in run.workers for name in worker.models)}:
         return None
     message = f"the step {work.key} uses the model {model}, and the run is offline"
-    how = "leave out its model, or start the run without --offline"
+    how = "leave out its model, or do not start the run offline"
     return Failure.of(message, "offline", FailureClass.UNAVAILABLE, how)

@@ -147,8 +147,8 @@ def _denial(answer: CallAnswer | None, tool: ToolSpec, policy: ApprovalPolicy) -
     elif tool.approval is ApprovalPolicy.NEVER:
         reason, how = "the tool does not allow calls", "change the approval setting of the tool"
     elif policy is ApprovalPolicy.NEVER:
-        reason = "it needs approval, and the run was started with --approve never"
-        how = "to be asked for approval, run it with --approve ask"
+        reason = "it needs approval, and the approval policy of the run is never"
+        how = "to be asked for approval, start it with the policy ask"
     else:
         reason, how = "a rule of the run's approval policy denies it", "change that rule, or ask for something else"
     return Failure.of(reason, DENIED, FailureClass.REJECTED, how)

@@ -17,7 +17,7 @@ from .reading import FUNCTION, PLACES, SAID, WORDS, Clause, Mark, Text, slug, st
 
 HOW = (
     "the built-in offline model only understands English questions about weather and directions, and tools named in "
-    "the request; set a model with --model for anything else"
+    "the request; choose a model for anything else"
 )
 _MOST_LOOKUPS = 2_000
 _BUILT_IN = {

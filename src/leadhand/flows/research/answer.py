@@ -56,7 +56,7 @@ def _gaps(state: RunState, findings: Findings, writer: StepState | None) -> Iter
     if any(NO_MORE_CHILDREN in call.error for call in lead.made):
         most = state.definition.options["max_subagents"]
         reason = f"the lead wanted more than {most} subagents, which is the limit"
-        action = f"raise it with --option max_subagents={2 * most or 10}, and ask again"
+        action = f"raise the option max_subagents to {2 * most or 10}, and ask again"
         yield Gap(name="the research", class_=FailureClass.EXHAUSTED, reason=reason, next_action=action)
     if writer is not None and writer.closed and not writer.ok:
         yield not_done("the answer", writer, "; what the subagents found is listed instead")

@@ -74,13 +74,13 @@ class Patience:
         """Return the failure for the limit that has passed. The usage of the call is unknown."""
         if self._loop.time() >= self._deadline:
             said = f"gave no whole answer within {self._request.deadline_s:g} s: {self.size} bytes had arrived"
-            action = "allow more time with --attempt-timeout, or ask for less at once"
+            action = "allow more time (attempt_timeout), or ask for less at once"
         elif self._begun:
             said = f"sent nothing for {self._idle_s:g} s in the middle of its answer, after {self.size} bytes"
             action = ""
         else:
             said = f"did not begin to answer within {self._request.patience_s:g} s"
-            action = "allow more time with --model-patience"
+            action = "allow more time (model_patience)"
         return failed("timeout", f"{self._name} {said}", next_action=action)
 
 

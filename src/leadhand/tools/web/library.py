@@ -41,7 +41,9 @@ class OfflineLibrary:
     async def fetch(self, url: str) -> Page:
         page = await asyncio.to_thread(bundled.find, url)
         if page is None:
-            raise _absent(f"{url[:200]} is not among the documents that can be read offline", "run without --offline")
+            raise _absent(
+                f"{url[:200]} is not among the documents that can be read offline", "do not start the run offline"
+            )
         return page
 
 
