@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -104,7 +103,7 @@ def _facts(state: RunState, result: StepState, answer: FlowAnswer, delegates: Co
     of_a_flow = given.kind == "ask" and given.counts and not given.final
     was_asked = bool(calls or given.subtask or given.parent or of_a_flow) and not result.by and not is_code
     written, known = data.summary if result.value is None else result.value, (*said, answer.text, summary_of(data.raw))
-    is_new = data.summary not in known and (answer.value is None or _read(written) != answer.value)
+    is_new = data.summary not in known and written != answer.value
     facts: dict[str, Json] = {
         "name": given.name,
         "called": [{"tool": call.tool, "args": call.args} for call in calls],
@@ -117,14 +116,6 @@ def _facts(state: RunState, result: StepState, answer: FlowAnswer, delegates: Co
     if calls or result.by or (is_code and data.summary != answer.text):
         shown |= _returned(state, result) if calls else {"returned": written}
     return shown if shown.keys() - {"name", "sample"} else {}
-
-
-def _read(written: Json) -> Json:
-    """Return the data that a text writes as JSON, and anything else as it is."""
-    try:
-        return json.loads(written) if isinstance(written, str) else written
-    except ValueError:
-        return written
 
 
 def _returned(state: RunState, result: StepState) -> dict[str, Json]:
