@@ -23,7 +23,7 @@ export interface Annotate {
 }
 
 /** Changes nothing. */
-export const AS_IT_IS: Annotate = {
+const AS_IT_IS: Annotate = {
   text: (text) => [text],
   content: (children) => children,
   plain: (text) => text,

@@ -200,6 +200,11 @@ export interface paths {
         };
       };
       readonly responses: {
+        readonly 200: {
+          content: {
+            readonly "application/json": components["schemas"]["RunDocument"];
+          };
+        };
         readonly 202: {
           content: {
             readonly "application/json": components["schemas"]["RunDocument"];

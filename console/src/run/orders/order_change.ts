@@ -3,31 +3,24 @@
 import type { Lane } from "../state/lanes.ts";
 import type { Args } from "../state/view.ts";
 
+type Ordered = Pick<Lane, "name" | "tool" | "args" | "needs">;
+
 export function changeOf(
   before: Ordered & Pick<Lane, "key" | "failure">,
   after: Ordered,
 ): string[] {
   const reason = before.failure ? `, which failed: ${before.failure.message}` : "";
-  const lines = differences(before, after);
+  const needs = after.needs.filter((need) => !before.needs.includes(need));
+  const lines = [
+    after.name !== before.name && `Name: ${before.name} → ${after.name}`,
+    after.tool !== before.tool && `Tool: ${before.tool ?? "any"} → ${after.tool ?? "any"}`,
+    ...changedArgs(before.args, after.args),
+    needs.length > 0 && `Needs: ${needs.join(", ")}`,
+  ].filter((line) => line !== false);
   return [
     `Repeats ${before.key}${reason}`,
     ...(lines.length > 0 ? lines : ["Nothing else changed"]),
   ];
-}
-
-type Ordered = Pick<Lane, "name" | "tool" | "args" | "needs">;
-
-/** Return what differs between a subtask and what repeats it, a line each. */
-export function differences(before: Ordered, after: Ordered): string[] {
-  const lines: string[] = [];
-  if (after.name !== before.name) lines.push(`Name: ${before.name} → ${after.name}`);
-  if (after.tool !== before.tool) {
-    lines.push(`Tool: ${before.tool ?? "any"} → ${after.tool ?? "any"}`);
-  }
-  lines.push(...changedArgs(before.args, after.args));
-  const needs = after.needs.filter((need) => !before.needs.includes(need));
-  if (needs.length) lines.push(`Needs: ${needs.join(", ")}`);
-  return lines;
 }
 
 function changedArgs(before: Args, after: Args): string[] {
