@@ -15,7 +15,7 @@ from leadhand.core.errors import FailureClass, FlowError, UsageError
 from leadhand.core.run import RunDefinition, RunStatus
 from leadhand.core.tool import Source
 from leadhand.core.work_result import ResultData
-from leadhand.flows import FlowAnswer, FlowContext, Retry, StepFailed, flow
+from leadhand.flows import FlowAnswer, FlowContext, Retry, flow
 from leadhand.flows.flow import Given
 from leadhand.flows.seam.function import FunctionFlow
 
@@ -110,32 +110,6 @@ def test_a_run_whose_steps_all_fail_has_failed():
 
 
 @flow
-async def any_language(run: FlowContext) -> str:
-    return " ".join(str(each) for each in await translations(run, LANGUAGES, optional=True) if each.ok)
-
-
-@flow
-async def both_or_one(run: FlowContext) -> Any:
-    french = run.ask(translator, key="French", text=run.request)
-    german = run.ask(translator, key="German", text=run.request)
-    try:
-        await german
-    except StepFailed as failed:
-        failed.waive()
-    return await french
-
-
-@pytest.mark.parametrize("made", [any_language, both_or_one], ids=lambda made: made.name)
-def test_a_flow_may_do_without_a_step_that_failed(made: FunctionFlow):
-    run = Run(made)
-    run.says("French", "Bonjour")
-    run.failed("German")
-
-    assert (run.finished.status, run.finished.answer) == (RunStatus.SUCCEEDED, "Bonjour")
-    assert run.finished.gaps == ()
-
-
-@flow
 async def boasting(run: FlowContext) -> FlowAnswer:
     return FlowAnswer("All done.", uses=await translations(run, LANGUAGES))
 
@@ -177,24 +151,6 @@ def test_the_sources_of_an_answer_are_those_of_the_results_that_it_uses():
 # --- what people ask for after the end -------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("keys", [("German",), ()], ids=["named", "everything that failed"])
-def test_a_retry_after_the_end_does_a_failed_step_again_under_its_own_id(keys: tuple[str, ...]):
-    run = half_done()
-    run.asked(ev.StepRequested(what="retry", by="me", steps=keys))
-
-    assert run.state.status is RunStatus.RUNNING
-    assert run.under_way == ["German"]
-    assert run.attempt("German").attempt == "German/a2"
-    assert run.facts("German") == {"text": "Good morning", "language": "German"}
-    run.says("German", "Guten Morgen")
-
-    assert run.finished.status is RunStatus.SUCCEEDED
-    assert run.finished.answer == "French: Bonjour\nGerman: Guten Morgen"
-    assert (run.finished.number, run.finished.gaps) == (2, ())
-    assert [answer.status for answer in run.state.answers] == [RunStatus.PARTIAL]
-    assert list(run.state.steps) == LANGUAGES
-
-
 def test_a_retry_may_change_the_input_of_a_step():
     run = half_done()
     args = {"text": "Good evening", "language": "German"}
@@ -231,26 +187,6 @@ def test_what_cannot_be_asked_for_is_declined_with_a_reason_and_the_run_stays_ov
     (declined,) = [entry.event for entry in run.log if isinstance(entry.event, ev.RequestDecided)]
     assert named in declined.declined
     assert (run.finished.number, run.finished.status) == (1, RunStatus.PARTIAL)
-
-
-def test_a_failed_step_that_a_person_skips_is_a_gap_that_says_so():
-    run = half_done()
-    run.asked(ev.StepRequested(what="skip", by="Ann", steps=("German",), reason="nobody reads it"))
-
-    assert (run.finished.number, run.finished.status) == (2, RunStatus.PARTIAL)
-    (gap,) = run.finished.gaps
-    assert (gap.step, gap.class_) == ("German", FailureClass.REJECTED)
-    assert "Ann" in gap.reason
-    assert gap.reason.endswith("nobody reads it")
-
-
-def test_a_failed_step_is_completed_by_the_result_that_a_person_supplies():
-    run = half_done()
-    run.asked(ev.StepRequested(what="supply", by="Ann", steps=("German",), summary="Guten Morgen", raw={"n": 1}))
-
-    assert (run.finished.number, run.finished.status) == (2, RunStatus.SUCCEEDED)
-    assert run.finished.answer == "French: Bonjour\nGerman: Guten Morgen"
-    assert run.state.steps["German"].by == "Ann"
 
 
 def test_a_step_that_waits_may_be_skipped_and_supplied_while_the_run_is_under_way():
@@ -290,23 +226,6 @@ def test_a_step_that_is_given_a_result_is_shown_it():
     run.says("researcher", "sun")
     assert run.under_way == ["writer"]
     assert run.facts("writer") == {"notes": "sun", "style": "short"}
-
-
-@pytest.mark.parametrize("supplied", [False, True])
-def test_a_run_that_ended_with_a_failed_step_goes_on_from_it(*, supplied: bool):
-    run = Run(chain)
-    run.failed("researcher")
-    assert run.finished.status is RunStatus.FAILED
-    assert [(gap.step, gap.class_) for gap in run.finished.gaps] == [("researcher", FailureClass.UNAVAILABLE)]
-
-    if supplied:
-        run.asked(ev.StepRequested(what="supply", by="me", steps=("researcher",), summary="sun"))
-    else:
-        run.asked(ev.StepRequested(what="retry", by="me"))
-        run.says("researcher", "sun")
-    assert run.under_way == ["writer"]
-    run.says("writer", "There is sun.")
-    assert (run.finished.number, run.finished.status) == (2, RunStatus.SUCCEEDED)
 
 
 # --- flows that go wrong ---------------------------------------------------------------------------------------------
@@ -410,13 +329,3 @@ def test_a_step_with_a_tool_that_its_worker_may_not_use_ends_the_run_with_the_re
 def test_options_that_are_unknown_or_wrong_are_refused(made: FunctionFlow, options: dict[str, Any], named: str):
     with refused(UsageError, made.name, named):
         made.checked_options(options)
-
-
-def test_a_cancelled_run_keeps_what_was_found_and_asks_its_flow_nothing_more():
-    run = Run(translate)
-    run.says("French", "Bonjour")
-    run.write(ev.RunRequested(what="cancel", by="Ann"))
-    run.decide_all()
-
-    assert (run.finished.status, run.finished.answer) == (RunStatus.CANCELLED, "- Bonjour")
-    assert [gap.name for gap in run.finished.gaps] == ["German"]

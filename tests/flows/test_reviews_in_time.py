@@ -5,12 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from flows.scripts import Script, accept, drop, judged, look, retry
+from flows.scripts import Script, accept, drop, judged, retry
 from leadhand.core import events as ev
-from leadhand.core.run import RunStatus
 
 
 def order_of(count: int, *failed: int) -> tuple[Script, list[str]]:
@@ -35,19 +32,6 @@ def verdicts(script: Script, review: str) -> dict[str, Any]:
     done = [each["subtask"] for each in shown if each["status"] == "completed"]
     failed = [each["subtask"] for each in shown if each["status"] != "completed"]
     return {"verdicts": [*accept(*done), *drop(*failed)], "complete": not failed}
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("count", [2, 25, 100])
-def test_nothing_is_reviewed_early_that_fits_one_shard(count: int):
-    """Not even the hundred results that code has verified: one review judges them and writes the answer."""
-    script = Script(*((judged if count <= 25 else look)(f"s{number}", number) for number in range(count)))
-    keys = script.under_way
-    script.done(*keys[1:])
-    assert script.under_way == keys[:1]
-    script.done(keys[0])
-    assert covers(script) == {"review-wo-001-0": keys}
-    assert script.facts("review-wo-001-0")["compose"]
 
 
 @pytest.mark.slow
@@ -81,34 +65,3 @@ def test_a_shard_is_reviewed_again_after_a_person_settles_one_of_its_subtasks(re
     assert {key for key in keys if not script.state.steps[key].accepted} == (
         {keys[30]} if getattr(request_, "what", "") == "skip" else set()
     )
-
-
-def test_a_cancelled_run_ends_although_its_reviews_are_not_complete():
-    script, _ = order_of(60)
-    script.write(ev.RunRequested(what="cancel", by="Ann"))
-    script.decide_all()
-    assert script.finished.status is RunStatus.CANCELLED
-    assert not script.under_way
-
-
-@pytest.mark.slow
-@given(data=st.data())
-@settings(max_examples=settings().max_examples // 10)
-def test_whatever_order_subtasks_end_in_each_is_judged_once_by_no_more_reviews(data: st.DataObject):
-    count = data.draw(st.integers(26, 55))
-    script = Script(*(judged(f"s{number}", number) for number in range(count)))
-    keys = script.under_way
-    left = data.draw(st.permutations(keys))
-    while left or any(name.startswith("review-") for name in script.under_way):
-        reviews = [name for name in script.under_way if name.startswith("review-")]
-        if reviews and (not left or data.draw(st.booleans())):
-            name = data.draw(st.sampled_from(reviews))
-            assert all(script.state.steps[key].closed for key in covers(script)[name])
-            script.think(name, verdicts(script, name))
-        else:
-            take = len(left) if len(left) < 3 else data.draw(st.integers(1, len(left)))
-            script.done(*left[:take])
-            left = left[take:]
-    assert sorted(key for found in covers(script).values() for key in found) == sorted(keys)
-    assert len(covers(script)) == -(-count // 25)
-    assert script.under_way == ["compose"]

@@ -157,7 +157,9 @@ async def test_a_step_that_is_skipped_is_a_gap_and_the_function_sees_its_failure
         await run.skip("a", "it is not needed")
         again = await run.answer()
     assert again.text == "without: skipped"
-    assert (again.status, [gap.step for gap in again.gaps]) == (RunStatus.PARTIAL, ["a"])
+    (gap,) = again.gaps
+    assert (again.status, gap.step, gap.class_) == (RunStatus.PARTIAL, "a", "rejected")
+    assert gap.reason.endswith("it is not needed")
 
 
 BROKEN = [True]
