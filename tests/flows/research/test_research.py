@@ -38,6 +38,12 @@ AWAY = fails("invalid", "bad_request", "away")
 SIZE = SOUND.partition(" The")[0]
 
 
+def researched(home: Path, *steps: Any) -> tuple[Any, Any]:
+    """Have one subagent reply with these steps, and return the model and the answer."""
+    scripted = model(lead=lead(calls("subagent_run", **task("size")), "No."), size=lead(*steps))
+    return scripted, research(home, scripted)
+
+
 def test_a_lead_plans_dispatches_reads_and_answers_with_citations(home: Path) -> None:
     todos = [{"id": 1, "content": "find the costs", "status": "in_progress"}]
     done = [{"id": "1", "content": "find the costs", "status": "completed", "priority": "high"}]
@@ -180,9 +186,9 @@ def test_two_hundred_todos_are_kept_in_their_order_and_two_of_one_id_are_refused
     ],
 )
 def test_a_file_outside_of_memory_and_one_that_is_too_large_are_refused(home: Path, path: str, size: int) -> None:
-    steps = lead(calls("filesystem_write", path=path, content="x" * size), {"summary": "nothing"})
-    scripted = model(lead=lead(calls("subagent_run", **task("size")), "No."), size=steps)
-    answer = research(home, scripted)
+    scripted, answer = researched(
+        home, calls("filesystem_write", path=path, content="x" * size), {"summary": "nothing"}
+    )
 
     assert answer.document["artifacts"] == []
     assert told(scripted, "subagent")[0]["isError"] is True
@@ -191,19 +197,10 @@ def test_a_file_outside_of_memory_and_one_that_is_too_large_are_refused(home: Pa
 def test_two_spellings_of_a_name_in_any_script_are_one_file(home: Path) -> None:
     paths = ("Wärme/日本.md", "Wa\u0308rme/日本.md")
     named = calls_all(*(("filesystem_write", {"path": path, "content": path}) for path in paths))
-    steps = lead(named, {"summary": "nothing"})
-    answer = research(home, model(lead=lead(calls("subagent_run", **task("size")), "No."), size=steps))
+    _, answer = researched(home, named, {"summary": "nothing"})
 
     assert {each["path"] for each in answer.document["artifacts"]} == {"memory/Wärme/日本.md"}
     assert [each["version"] for each in answer.document["artifacts"]] == [1, 2]
-
-
-def test_a_subagent_that_names_a_passage_that_no_tool_returned_is_asked_again(home: Path) -> None:
-    steps = lead({"summary": "It costs 5 euros [deadbeef.1]."}, {"summary": "nothing"})
-    scripted = model(lead=lead(calls("subagent_run", **task("size")), "No."), size=steps)
-    research(home, scripted)
-    last = next(each for each in reversed(scripted.requests) if each.worker == "subagent").messages[-1]
-    assert "deadbeef.1" in getattr(last, "text", "")
 
 
 @pytest.mark.parametrize(
@@ -229,9 +226,7 @@ def test_the_file_of_a_subagent_is_one_that_it_wrote_whatever_it_names(
     home: Path, paths: list[str], artifact: str | None
 ) -> None:
     wrote = [calls("filesystem_write", path=each, content="x") for each in paths]
-    steps = lead(*wrote, {"summary": "x", "artifact_path": "c.md"})
-    scripted = model(lead=lead(calls("subagent_run", **task("size")), "No."), size=steps)
-    research(home, scripted)
+    scripted, _ = researched(home, *wrote, {"summary": "x", "artifact_path": "c.md"})
     assert told(scripted)[0].get("artifact_path") == artifact
 
 
@@ -248,18 +243,22 @@ def test_an_answer_in_a_fence_of_markdown_is_taken_out_of_it(home: Path, fence: 
     ids=["detail as data", "a field that nobody asked for"],
 )
 def test_a_result_of_another_form_is_used_as_it_is(home: Path, said: dict[str, Any], detail: Any) -> None:
-    scripted = model(lead=lead(calls("subagent_run", **task("size")), "No."), size={"summary": "x", **said})
-    research(home, scripted)
+    scripted, _ = researched(home, {"summary": "x", **said})
     assert told(scripted)[0] == {"summary": "x", "detail": detail}
     assert [each.worker for each in scripted.requests] == ["lead", "subagent", "lead"]
 
 
 @pytest.mark.parametrize(
-    ("said", "named"), [({"summary": 7}, "summary"), ('{"summary": "x",\n "detail": }', "not one JSON object")]
+    ("said", "named"),
+    [
+        ({"summary": 7}, "summary"),
+        ('{"summary": "x",\n "detail": }', "not one JSON object"),
+        ({"summary": "It costs 5 euros [deadbeef.1]."}, "deadbeef.1"),
+    ],
+    ids=["a field of another type", "no JSON", "a passage that no tool returned"],
 )
-def test_a_subagent_is_told_which_part_of_its_answer_is_malformed(home: Path, said: Any, named: str) -> None:
-    scripted = model(lead=lead(calls("subagent_run", **task("size")), "No."), size=lead(said, {"summary": "x"}))
-    research(home, scripted)
+def test_a_subagent_is_told_what_is_wrong_with_its_answer(home: Path, said: Any, named: str) -> None:
+    scripted, _ = researched(home, said, {"summary": "x"})
     last = next(each for each in reversed(scripted.requests) if each.worker == "subagent").messages[-1]
     assert named in getattr(last, "text", "")
 
