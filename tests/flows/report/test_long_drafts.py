@@ -36,11 +36,11 @@ def test_a_draft_that_never_ends_fails_with_what_helps(home: Path) -> None:
 
     assert answer.status is RunStatus.PARTIAL, "the research is usable"
     failed = next(each for each in answer.document["steps"] if each["id"] == "draft-1")["failure"]
-    assert (failed["type"], "--max-output-tokens" in failed["next_action"]) == ("cut_answer", True)
+    assert (failed["type"], "max_output_tokens" in failed["next_action"]) == ("cut_answer", True)
 
 
 def test_other_answers_that_were_cut_off_do_not_count_as_whole(home: Path) -> None:
     answer = report(home, model(planner=cut("The plan is")))
 
     assert answer.status is RunStatus.FAILED
-    assert "--max-output-tokens" in answer.document["steps"][0]["failure"]["next_action"]
+    assert "max_output_tokens" in answer.document["steps"][0]["failure"]["next_action"]

@@ -313,7 +313,7 @@ def test_more_subagents_than_allowed_are_refused_and_the_answer_says_so(home: Pa
     assert answer.status is RunStatus.PARTIAL
     (gap,) = answer.gaps
     assert gap.class_ == "exhausted"
-    assert "max_subagents=6" in gap.next_action
+    assert "max_subagents to 6" in gap.next_action
 
 
 @pytest.mark.parametrize(("check", "most"), [("exact", 6), ("judge", 7)])
