@@ -228,3 +228,14 @@ def test_a_run_whose_flow_wants_nothing_more_and_does_not_end_it_has_failed():
     assert finished.failure is not None
     assert (finished.status, finished.failure.type) == (RunStatus.FAILED, "no_progress")
     assert finished.failure.class_ is FailureClass.EXHAUSTED
+
+
+def test_a_review_cannot_accept_what_was_not_completed():
+    history = settled(handed_out(Subtask(name="a"), Subtask(name="b")), True, False)
+    verdicts = [{"subtask": key, "verdict": "accept"} for key in ("wo-001.0", "wo-001.1")]
+    review = Review.model_validate({"verdicts": verdicts, "complete": True, "answer": "all is well"})
+
+    (event,) = decided(history.state, do.Judge(work_order_id="wo-001", review=review), NOON, history.policy)
+
+    assert isinstance(event, ev.ResultsJudged)
+    assert [verdict.verdict for verdict in event.review.verdicts] == ["accept", "drop"]

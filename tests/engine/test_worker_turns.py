@@ -432,3 +432,11 @@ async def test_a_run_that_was_cut_off_anywhere_ends_with_the_same_value(open_wor
         state = await again.take_over("run_1")
         assert state.finished.answer == whole.finished.answer, cut
         assert state.steps["wo-001.0"].data == whole.steps["wo-001.0"].data, cut
+
+
+async def test_a_turn_that_brings_something_new_is_progress(open_world: Any):
+    turns = [calls(("measure", {"n": n // 2})) for n in range(12)]
+    models = FakeModels(plan(ask("a", None)), work=[*turns, "all measured"])
+    state = await open_world(models, [Bench().measure], limits=Limits(max_turns=50)).run()
+
+    assert state.steps["wo-001.0"].data.summary == "all measured"
