@@ -295,3 +295,13 @@ def test_nobody_supplies_what_waits_for_approval_without_the_right_to_approve(ke
 
     assert bool(wants(history, "supply", A, summary="I know", may_approve=may_approve)) is not may_approve
     assert bool(history.state.asking) is not may_approve
+
+
+def test_what_a_person_supplies_for_a_subtask_with_a_schema_is_its_value():
+    history = ordered(Subtask(name="a", expected_output={"type": "object"}))
+    ends(history, A)
+    assert wants(history, "supply", A, raw={"n": 3}) == ""
+
+    data = history.state.steps[A].data
+    assert data is not None
+    assert data.value == {"n": 3}
