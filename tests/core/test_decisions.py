@@ -239,3 +239,17 @@ def test_a_review_cannot_accept_what_was_not_completed():
 
     assert isinstance(event, ev.ResultsJudged)
     assert [verdict.verdict for verdict in event.review.verdicts] == ["accept", "drop"]
+
+
+def test_a_review_with_a_verdict_missing_leaves_that_subtask_unverified_and_releases_no_answer():
+    history = settled(handed_out(Subtask(name="a"), Subtask(name="b")), True, True)
+    review = Review.model_validate(
+        {"verdicts": [{"subtask": "wo-001.0", "verdict": "accept"}], "complete": True, "answer": "all is well"}
+    )
+    history.command(do.Judge(work_order_id="wo-001", review=review))
+
+    reviewed = history.state.orders["wo-001"].review
+    assert reviewed is not None
+    assert reviewed.answer is None
+    assert history.state.steps["wo-001.1"].verdict is None
+    assert not history.state.steps["wo-001.1"].accepted
