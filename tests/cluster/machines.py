@@ -140,11 +140,6 @@ class Cluster:
         assert state.status is RunStatus.SUCCEEDED, state.finished
         return state
 
-    async def the_run(self) -> str:
-        """The id of the only run, once it is there."""
-        async with self.store() as store:
-            return (await until(lambda: store.runs(), lambda runs: len(runs) == 1))[0].run_id
-
 
 async def started_detached(cluster: Cluster, *words: str, **options: Any) -> str:
     """Start a detached run of pieces, and return its id."""

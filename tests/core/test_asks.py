@@ -290,3 +290,13 @@ def test_a_call_whose_tasks_fail_is_answered_with_the_cause_of_each():
     failure = call_of(history, "a/t1/c0").failure
     assert failure is not None
     assert failure.message == "north: it did not work; south: it did not work"
+
+
+def test_the_structured_answer_of_a_child_is_the_data_of_the_call():
+    judge = Worker(name="judge", output={"type": "object"}, loop="reply")
+    history = working(LEAD, judge)
+    decided(history, "a", Delegate(worker="judge"), tool="research")
+    comes_back(history, "a/t1/c0", ResultData(summary='{"good": true}'), value={"good": True})
+    history.decide_all()
+
+    assert call_of(history, "a/t1/c0").raw == {"good": True}

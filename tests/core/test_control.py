@@ -367,3 +367,14 @@ def retried(what: Failure, tool: str = "look") -> ev.AttemptScheduled:
     event = history.log[-1].event
     assert isinstance(event, ev.AttemptScheduled)
     return event
+
+
+def test_a_next_group_begins_when_all_of_the_group_before_it_is_settled():
+    history = at_work(limits=at_work().state.definition.limits.evolve(batch_size=1))
+    order = WorkOrder(work_order_id="wo-001", goal="it", subtasks=(Subtask(name="a"), Subtask(name="b")))
+    assert history.command(do.IssueOrder(order))
+    assert due(history.state) == [do.Start("wo-001.0")]
+    assert history.command(do.Start("wo-001.0"))
+    parked(history, "wo-001.0")
+
+    assert due(history.state) == []

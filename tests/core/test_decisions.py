@@ -228,3 +228,28 @@ def test_a_run_whose_flow_wants_nothing_more_and_does_not_end_it_has_failed():
     assert finished.failure is not None
     assert (finished.status, finished.failure.type) == (RunStatus.FAILED, "no_progress")
     assert finished.failure.class_ is FailureClass.EXHAUSTED
+
+
+def test_a_review_cannot_accept_what_was_not_completed():
+    history = settled(handed_out(Subtask(name="a"), Subtask(name="b")), True, False)
+    verdicts = [{"subtask": key, "verdict": "accept"} for key in ("wo-001.0", "wo-001.1")]
+    review = Review.model_validate({"verdicts": verdicts, "complete": True, "answer": "all is well"})
+
+    (event,) = decided(history.state, do.Judge(work_order_id="wo-001", review=review), NOON, history.policy)
+
+    assert isinstance(event, ev.ResultsJudged)
+    assert [verdict.verdict for verdict in event.review.verdicts] == ["accept", "drop"]
+
+
+def test_a_review_with_a_verdict_missing_leaves_that_subtask_unverified_and_releases_no_answer():
+    history = settled(handed_out(Subtask(name="a"), Subtask(name="b")), True, True)
+    review = Review.model_validate(
+        {"verdicts": [{"subtask": "wo-001.0", "verdict": "accept"}], "complete": True, "answer": "all is well"}
+    )
+    history.command(do.Judge(work_order_id="wo-001", review=review))
+
+    reviewed = history.state.orders["wo-001"].review
+    assert reviewed is not None
+    assert reviewed.answer is None
+    assert history.state.steps["wo-001.1"].verdict is None
+    assert not history.state.steps["wo-001.1"].accepted

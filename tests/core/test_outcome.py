@@ -251,3 +251,10 @@ def test_an_event_in_the_context_store_holds_the_arguments_and_the_outcome(histo
 @example(REJECTED)
 def test_a_list_counts_the_same_subtasks_as_the_page_of_the_run_after_every_event(history: History):
     check_list("run_1", history.log)
+
+
+def test_nothing_done_is_failure_without_an_answer():
+    history = History()
+    finished = concluded(history.state, history.policy.answer(history.state))
+    assert (finished.status, finished.answer) == (RunStatus.FAILED, "")
+    assert finished.failure is not None

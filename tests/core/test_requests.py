@@ -19,6 +19,7 @@ from leadhand.core.outcome import FlowAnswer
 from leadhand.core.tool import Delegate, Effect
 from leadhand.core.words.failures import needs_failed
 from leadhand.core.work_order import Subtask, WorkOrder
+from leadhand.core.work_result import Review
 from leadhand.core.worker import ALL_TOOLS, Worker
 
 LEAD = Worker(name="lead", tools=(ALL_TOOLS,), counts=True)
@@ -295,3 +296,28 @@ def test_nobody_supplies_what_waits_for_approval_without_the_right_to_approve(ke
 
     assert bool(wants(history, "supply", A, summary="I know", may_approve=may_approve)) is not may_approve
     assert bool(history.state.asking) is not may_approve
+
+
+def test_what_a_person_supplies_for_a_subtask_with_a_schema_is_its_value():
+    history = ordered(Subtask(name="a", expected_output={"type": "object"}))
+    ends(history, A)
+    assert wants(history, "supply", A, raw={"n": 3}) == ""
+
+    data = history.state.steps[A].data
+    assert data is not None
+    assert data.value == {"n": 3}
+
+
+def test_a_review_does_not_overrule_a_person():
+    history = ordered(Subtask(name="a"), Subtask(name="b"))
+    ends(history, A)
+    ends(history, B, ok=True)
+    assert wants(history, "supply", A, summary="three") == ""
+    verdicts = [{"subtask": key, "verdict": "drop", "reason": "no"} for key in (A, B)]
+    review = Review.model_validate({"verdicts": verdicts, "complete": True})
+    assert history.command(do.Judge(work_order_id="wo-001", review=review))
+
+    assert statuses(history, A, B) == ["completed", "dropped"]
+    recorded = history.state.orders["wo-001"].review
+    assert recorded is not None
+    assert [each.verdict for each in recorded.verdicts] == ["accept", "drop"]

@@ -17,12 +17,20 @@ from memory_store import MemoryStore
 
 from leadhand.core.conversation import AssistantMessage, ToolMessage
 from leadhand.core.errors import FailureClass, ToolError
-from leadhand.core.events import Entry, ModelCallReturned, RunClaimed, RunStarted, ToolCallBegan, ToolCallReturned
+from leadhand.core.events import (
+    Entry,
+    ModelCallReturned,
+    RunClaimed,
+    RunFinished,
+    RunStarted,
+    ToolCallBegan,
+    ToolCallReturned,
+)
 from leadhand.core.evolve import replay
 from leadhand.core.limits import Limits
 from leadhand.core.run import RunStatus, StepStatus
 from leadhand.core.state import RunState
-from leadhand.core.tool import Effect, ToolReturn
+from leadhand.core.tool import Effect, Source, ToolReturn
 from leadhand.core.work_result import Check
 from leadhand.ports import ToolContext
 from leadhand.ports.models import ModelProfile, ModelRequest
@@ -53,7 +61,8 @@ class Outside:
             self._note(context)
             if n < 0:
                 raise ToolError(f"there is no {n}", type="no_such", class_=FailureClass.UNAVAILABLE)
-            return ToolReturn(raw={"n": n, "large": LARGE if n == 7 else ""}, summary=f"saw {n}")
+            page = Source(title=f"page {n}", url=f"https://example.org/{n}")
+            return ToolReturn(raw={"n": n, "large": LARGE if n == 7 else ""}, summary=f"saw {n}", sources=(page,))
 
         @tool
         async def flaky(n: int, context: ToolContext) -> ToolReturn:
@@ -230,6 +239,7 @@ def check_resumed(whole: Told, beginning: Sequence[Entry], resumed: Told) -> Non
     assert resumed.state.status is whole.state.status
     assert resumed.state.finished.answer == whole.state.finished.answer
     assert resumed.state.finished.gaps == whole.state.finished.gaps
+    assert _sources(resumed.state.finished) == _sources(whole.state.finished)
     assert resumed.state.finished.judgement == whole.state.finished.judgement
     assert _statuses(resumed.state) == _statuses(whole.state)
     assert [order.order for order in resumed.state.orders.values()] == [
@@ -259,6 +269,10 @@ def _check_doubt(doubted: set[str], state: RunState) -> None:
     assert state.status is RunStatus.WAITING
     assert set(state.parked) == {_step(call) for call in doubted}
     assert {asked.kind for asked in state.approvals.values() if asked.status == "pending"} == {"effect"}
+
+
+def _sources(finished: RunFinished) -> list[str]:
+    return [each.url for each in finished.sources]
 
 
 def _statuses(state: RunState) -> dict[str, tuple[str, bool]]:

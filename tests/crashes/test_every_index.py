@@ -49,6 +49,7 @@ def test_the_story_has_everything_in_it():
     assert "confirm/t1" in WHOLE.asked
     assert any("-again" in key for key in WHOLE.asked), "what was corrected was to be judged, too"
     assert WHOLE.state.finished.judgement is not None
+    assert WHOLE.state.finished.sources
     assert WHOLE.blobs, "a payload was to be kept beside the log"
     assert sum(bool(in_doubt(WHOLE.log[:length])) for length in range(1, len(WHOLE.log))) >= 1
 

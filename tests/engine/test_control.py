@@ -342,3 +342,15 @@ async def test_a_fork_does_again_what_a_living_process_carries_out_in_its_first_
     await driving
     assert state.status is RunStatus.SUCCEEDED
     assert site.gate.made == [2, 2]
+
+
+async def test_a_subtask_is_done_again_with_other_arguments(open_world: Any):
+    shop = Shop(5)
+    world = open_world(FakeModels(plan(ask("a", "shop", n=1)), work=GIVE_UP), [shop.tool])
+    await world.run()
+    state = await wish(world, StepRequested(what="retry", by="me", steps=("wo-001.0",), args={"n": 5}))
+
+    assert state.status is RunStatus.SUCCEEDED
+    assert shop.asked == [1, 5]
+    assert state.steps["wo-001.0"].subtask.args == {"n": 5}
+    assert state.orders["wo-001"].order.subtasks[0].args == {"n": 1}, "an order changed after it was issued"

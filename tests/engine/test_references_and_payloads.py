@@ -307,3 +307,25 @@ def test_a_schema_that_refers_to_itself_or_often_to_one_part_is_none_of_these():
         assert schema_flaw(schema) == ""
     (problem,) = schema_problems(node, {"left": {"right": {"left": 1}}})
     assert problem.startswith("left.right.left: 1 ")
+
+
+async def test_an_argument_may_be_the_result_of_another_subtask(open_world: Any):
+    bench = Bench()
+    models = FakeModels(plan(ask("a", "look", n=7), {**ask("b", "look", n=result(0, "/raw/n")), "needs": [0]}))
+    world = open_world(models, [bench.look])
+    state = await world.run()
+
+    assert bench.made == [("look", 7), ("look", 7)]
+    assert models.requests("work") == [], "a model was asked for what the log already said"
+    assert state.steps["wo-001.1"].subtask.args == {"n": {"$result": {"subtask": "wo-001.0", "path": "/raw/n"}}}
+
+
+async def test_a_worker_is_shown_the_large_result_it_needs_and_not_a_pointer_to_it(open_world: Any):
+    bench = Bench()
+    models = FakeModels(
+        plan(ask("a", "survey"), {**ask("b", "measure"), "needs": [0]}), work=[calls(("measure", {"n": 1})), "ten"]
+    )
+    world = open_world(models, [survey, bench.measure])
+    await world.run()
+
+    assert "place 399" in json.dumps(models.facts("work")[0]["needs"])

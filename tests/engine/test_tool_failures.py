@@ -23,11 +23,12 @@ from engine.worlds import ask, plan
 from leadhand.app.runtime.clock import SystemClock
 from leadhand.core.conversation import ToolMessage
 from leadhand.core.errors import FailureClass
-from leadhand.core.events import AttemptScheduled, StepSettled, ToolCallBegan, ToolCallReturned
+from leadhand.core.events import AttemptScheduled, StepRequested, StepSettled, ToolCallBegan, ToolCallReturned
 from leadhand.core.limits import Limits
 from leadhand.core.run import RunStatus
 from leadhand.core.tool import ToolReturn
 from leadhand.engine.forking import fork
+from leadhand.ports import ToolContext
 from leadhand.ports.models import ModelRequest
 from leadhand.tools.decorator import tool
 
@@ -344,15 +345,19 @@ async def test_a_call_that_succeeds_in_time_is_the_only_one_that_its_model_sees(
     assert [each["summary"] for each in told(models.requests("work")[1])] == ["saw 1 at last"]
 
 
-async def test_a_service_that_says_how_long_to_wait_is_believed(open_world: Any):
-    error = refusal("come back later", FailureClass.TRANSIENT)
+@pytest.mark.parametrize(
+    ("class_", "times", "retries"), [(FailureClass.TRANSIENT, 1, 1), (FailureClass.RATE_LIMITED, 4, 0)]
+)
+async def test_a_service_that_says_how_long_to_wait_is_believed(
+    open_world: Any, class_: FailureClass, times: int, retries: int
+):
+    error = refusal("come back later", class_)
     error.failure = error.failure.evolve(retry_after_s=42.0)
-    bench = Bench()
-    models = FakeModels(plan(ask("a")), work=[calls(("flaky", {"n": 1})), "saw 1 at last"])
-    world = open_world(models, [bench.flaky(1, error)])
-    await world.run()
+    world = open_world(FakeModels(plan(ask("a", "flaky", n=1))), [Bench().flaky(times, error, retries=retries)])
+    state = await world.run()
 
-    assert world.clock.slept == [42.0]
+    assert state.status is RunStatus.SUCCEEDED, "being asked to wait counted as a failure"
+    assert world.clock.slept == [42.0] * times
 
 
 async def test_a_call_that_could_only_be_made_again_too_late_is_shown_at_once(open_world: Any):
@@ -389,3 +394,26 @@ async def test_from_wherever_the_process_ended_nothing_is_tried_more_often(open_
         assert bench.counts[name] + sum(event.tool == name for event in before) <= most + under_way
     seen = told(models.requests("work")[-1])
     assert [each.get("isError", False) for each in seen] == [True, False, False]
+
+
+@pytest.mark.parametrize("args", [None, {"n": 2}])
+async def test_a_call_has_its_key_also_when_a_person_retries_it_and_another_call_has_another_one(
+    open_world: Any, args: dict[str, Any] | None
+):
+    keys: list[str] = []
+
+    @tool(effect="idempotent", retries=0)
+    async def pay(n: int, context: ToolContext) -> ToolReturn:
+        """Pay."""
+        keys.append(context.call_id)
+        if len(keys) == 1:
+            raise ConnectionError("the line is dead")
+        return ToolReturn(raw=n, summary="paid")
+
+    world = open_world(FakeModels(plan(ask("a", "pay", n=1))), [pay])
+    assert (await world.run()).status is RunStatus.FAILED
+    await world.append("run_1", StepRequested(what="retry", by="me", steps=("wo-001.0",), args=args))
+    assert (await world.take_over("run_1", ended=True)).status is RunStatus.SUCCEEDED
+
+    assert len(keys) == 2
+    assert (keys[0] == keys[1]) is (args is None)

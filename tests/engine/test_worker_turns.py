@@ -16,6 +16,7 @@ from leadhand.core.events import (
     AttemptScheduled,
     ConversationCompacted,
     ModelCallBegan,
+    NoteEmitted,
     ToolCallReturned,
 )
 from leadhand.core.limits import Limits
@@ -342,7 +343,9 @@ async def test_a_resumed_attempt_is_told_why_its_object_was_refused(open_world: 
     """The log has the value of the answer and not its text."""
     bad, problem = BAD_VALUES[name]
     first = open_world(FakeModels(plan(sized()), work=[bad, {"centimetres": 20}]), [Bench().measure])
-    await first.run()
+    state = await first.run()
+    assert state.steps["wo-001.0"].data.value == {"centimetres": 20}
+    assert len([each for each in await first.events(NoteEmitted) if each.refused]) == 1
     entries = await first.entries()
     asked = [each for each in entries if isinstance(each.event, ModelCallBegan)]
     cut = next(each.seq for each in reversed(asked) if each.event.call_id.startswith("wo-"))
@@ -429,3 +432,11 @@ async def test_a_run_that_was_cut_off_anywhere_ends_with_the_same_value(open_wor
         state = await again.take_over("run_1")
         assert state.finished.answer == whole.finished.answer, cut
         assert state.steps["wo-001.0"].data == whole.steps["wo-001.0"].data, cut
+
+
+async def test_a_turn_that_brings_something_new_is_progress(open_world: Any):
+    turns = [calls(("measure", {"n": n // 2})) for n in range(12)]
+    models = FakeModels(plan(ask("a", None)), work=[*turns, "all measured"])
+    state = await open_world(models, [Bench().measure], limits=Limits(max_turns=50)).run()
+
+    assert state.steps["wo-001.0"].data.summary == "all measured"
