@@ -9,13 +9,13 @@ import sys
 from typing import Any
 
 import pytest
-from http_client import KEY, MODEL, TALK, client, failure_of
+from http_client import KEY, MODEL, TALK, client
 
 from leadhand.core.limits import Usage
 from leadhand.models.openai.adapter import OpenAICompatible
 from leadhand.ports import ModelError
 from leadhand.ports.models import ModelProfile
-from leadhand.testing.faults import Way, fault, sent, status, web_page
+from leadhand.testing.faults import fault, status
 from leadhand.testing.model_server import ScriptedServer
 from leadhand.testing.steps import says
 
@@ -31,10 +31,6 @@ class TestAnswers:
         assert server.bodies[0]["max_tokens"] == 2_000
         assert server.requests[0].headers["authorization"] == f"Bearer {KEY}"
 
-    async def test_a_slow_answer_that_keeps_coming_is_waited_for(self) -> None:
-        async with ScriptedServer([sent(Way.DRIP, says("slowly"), pause_s=0.001)]) as server, client(server) as models:
-            assert (await models.ask(TALK)).message.text == "slowly"
-
     async def test_a_price_is_put_on_what_was_used(self) -> None:
         profile = ModelProfile(name=MODEL, input_nanousd=2, output_nanousd=10)
         prices: dict[str, Any] = {"profiles": lambda _: profile, "costs": lambda _, used: 2 * used.input_tokens}
@@ -45,19 +41,6 @@ class TestAnswers:
 
 
 class TestFaults:
-    @pytest.mark.parametrize(
-        ("served", "class_", "type_"),
-        [
-            (fault("truncated").serve(), "transient", "bad_body"),
-            (sent(Way.BREAK_OFF), "transient", "broken_off"),
-            (status(401, f"bad key {KEY}"), "unavailable", "bad_key"),
-            (web_page(502), "transient", "http_502"),
-        ],
-    )
-    async def test_each_fault_is_one_classed_failure(self, served: Any, class_: str, type_: str) -> None:
-        failure = await failure_of(served)
-        assert (failure.class_, failure.type) == (class_, type_)
-
     async def test_nobody_listening_is_a_lost_connection(self) -> None:
         models = OpenAICompatible("http://127.0.0.1:9/v1", KEY)
         with pytest.raises(ModelError) as caught:

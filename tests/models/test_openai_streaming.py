@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from typing import Any
 
 import pytest
 from http_client import PLAN, TALK, client, failure_of
@@ -62,11 +61,6 @@ class TestStreaming:
         )
         assert failure.class_ == class_
         assert message in failure.message
-
-    @pytest.mark.parametrize("served", [sent(Way.CUT_STREAM), sent(Way.BREAK_OFF)])
-    async def test_a_stream_that_breaks_off_is_transient(self, served: Any) -> None:
-        failure = await failure_of(served, streamed=True)
-        assert (failure.class_, failure.type) == ("transient", "cut_stream")
 
     async def test_a_stream_of_broken_events_is_called_that(self) -> None:
         events = "event: delta\ndata: {broken\n\n"

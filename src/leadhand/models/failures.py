@@ -34,13 +34,16 @@ _TYPES = {
 }
 _CLASSES = {type: class_ for class_, types in _TYPES.items() for type in types}
 _ACTIONS = {
+    "bad_url": "correct the base URL",
     "bad_body": "try again; if it happens again, check the server, its version, and any proxy in front of it",
     "certificate": "set SSL_CERT_FILE to the company's CA file; if the server has no TLS, begin its URL with http://",
     "configuration": "correct the region, the base URL or the kind of credentials",
+    "connection": "check that the server runs, the base URL, and whether a proxy is needed (HTTPS_PROXY)",
     "content_filter": "rephrase the request, or use another model",
     "cut_answer": "raise max_output_tokens, ask for less at once, or use a model with less reasoning",
     "missing_extra": "reinstall the provider's extra: its packages are incompatible",
     "not_an_api": "fix the base URL: it usually ends in /v1",
+    "proxy": "fix HTTPS_PROXY or HTTP_PROXY, or add the server to NO_PROXY",
     "quota": "add credit at the provider, or choose another model",
     "refused": "see the provider's message",
     "too_long_answer": "check the base URL: the response is too long for an answer of a model",

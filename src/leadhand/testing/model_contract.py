@@ -6,7 +6,7 @@ Open your adapter against a server that gives the scripted answers, and inherit 
         @asynccontextmanager
         async def serving(self, *answers):
             async with MyServer(answers) as server, aclosing(MyModels(server.url)) as models:
-                yield Opened(models, "mine:model", lambda: server.requests, lambda: server.disconnects)
+                yield Opened(models, "mine:model", lambda: len(server.requests), lambda: server.abandoned)
 
 An adapter for the chat-completions protocol takes :class:`~leadhand.testing.model_server.ScriptedServer`. The tests of
 a server that fails are in the repository, in ``tests/models/faulty_contract.py``.

@@ -1,11 +1,10 @@
-"""Connections to a server: the proxy of the environment, the time limits of a call, and errors of the connection."""
+"""Connections to a server: the proxy of the environment and the time limits of a call."""
 
 from __future__ import annotations
 
 import asyncio
 
-from leadhand.core.errors import FailureClass
-from leadhand.models.failures import LARGEST_BODY, UNBILLED, UNSENT, failed, too_long
+from leadhand.models.failures import LARGEST_BODY, UNBILLED, failed, too_long
 from leadhand.models.server_settings import is_loopback
 from leadhand.ports import ModelError
 from leadhand.ports.models import ModelRequest
@@ -82,40 +81,3 @@ class Patience:
             said = f"did not begin to answer within {self._request.patience_s:g} s"
             action = "allow more time (model_patience)"
         return failed("timeout", f"{self._name} {said}", next_action=action)
-
-
-def connection_failure(error: Exception, url: str, key: str, *, begun: bool) -> ModelError:
-    """The failure for an exception of aiohttp. ``begun`` says whether an answer had begun; ``key`` is redacted.
-
-    A call that did not reach the server cost nothing; the cost of an interrupted call is unknown.
-    """
-    import aiohttp
-
-    usage, class_ = UNBILLED, None
-    match error:
-        case aiohttp.ClientSSLError() | aiohttp.ClientConnectorCertificateError():
-            type, message, action = "certificate", f"no trusted connection to {url}: {_reason(error)}", ""
-        case aiohttp.ClientProxyConnectionError() | aiohttp.ClientHttpProxyError():
-            type, message = "proxy", f"no connection to {url} through the proxy: {error}"
-            action = "fix HTTPS_PROXY or HTTP_PROXY, or add the server to NO_PROXY"
-            if getattr(error, "status", 0) not in (401, 403, 407):
-                class_ = FailureClass.TRANSIENT
-        case aiohttp.InvalidURL() | UnicodeError():
-            type, usage, action = "bad_url", UNSENT, "correct the base URL"
-            message = f"the host name in the base URL {url} is invalid"
-        case aiohttp.ClientConnectorError() | aiohttp.ConnectionTimeoutError():
-            type, message = "connection", f"no connection to {url}: {_reason(error)}"
-            action = "check that the server runs, the base URL, and whether a proxy is needed (HTTPS_PROXY)"
-        case aiohttp.ClientPayloadError():
-            type, message, usage, action = "broken_off", "the answer ended too early", None, ""
-        case aiohttp.ClientConnectionError():
-            what = "in the middle of its answer" if begun else "before it answered"
-            type, message, usage, action = "connection", f"{url} closed the connection {what}", None, ""
-        case _:
-            type, message, usage, action = "bad_body", f"the answer is not valid HTTP: {error}", None, ""
-    return failed(type, message, usage, action, class_=class_, key=key)
-
-
-def _reason(error: Exception) -> str:
-    found = getattr(error, "certificate_error", None) or getattr(error, "os_error", None) or error
-    return str(getattr(found, "verify_message", "") or getattr(found, "strerror", "") or found)

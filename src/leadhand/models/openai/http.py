@@ -12,10 +12,11 @@ from leadhand.core.limits import Usage
 from leadhand.core.value import is_object, objects_of, text_of
 from leadhand.models.answers import decode_json
 from leadhand.models.errors import failure_of
+from leadhand.models.exceptions import classed
 from leadhand.models.failures import LARGEST_BODY, UNBILLED, failed, looks_like_html, too_long
 from leadhand.ports import ModelError
 
-from .connections import Patience, connection_failure, proxy_for
+from .connections import Patience, proxy_for
 from .stream import ChatStream
 
 if TYPE_CHECKING:
@@ -60,12 +61,10 @@ class ChatServer:
         """
         import aiohttp
 
-        begun = False
         url = f"{self.base_url}/chat/completions"
         try:
             session = await self._open()
             async with session.post(url, data=aiohttp.BytesPayload(body), allow_redirects=False) as response:
-                begun = True
                 if not 200 <= response.status < 300:
                     text = (await self._read(response, patience, partly=True)).decode("utf-8", "replace")
                     raise self.refusal(response.status, response.headers, text.removeprefix("\ufeff"), UNBILLED)
@@ -73,7 +72,7 @@ class ChatServer:
                     return await self._stream(response, patience, on_text)
                 return Answered(self._decoded(await self._read(response, patience), response.content_type))
         except (aiohttp.ClientError, UnicodeError) as error:
-            raise connection_failure(error, self.base_url, self._key, begun=begun) from None
+            raise classed(error, self.base_url, self._key) from None
 
     async def models(self, base_url: str = "", *, within_s: float) -> list[dict[str, Any]]:
         """Return the model list of the server at ``base_url`` (default: this server). Raises :class:`ModelError`."""
@@ -84,15 +83,14 @@ class ChatServer:
         """Fetch a JSON object from ``url`` of this server: a GET, or a POST of ``body``. Raises :class:`ModelError`."""
         import aiohttp
 
-        begun, method = False, "GET" if body is None else "POST"
+        method = "GET" if body is None else "POST"
         try:
             async with asyncio.timeout(within_s):
                 session = await self._open()
                 async with session.request(method, url, json=body, allow_redirects=False) as response:
-                    begun = True
                     written = await response.read()
         except (aiohttp.ClientError, UnicodeError) as error:  # aiohttp's TimeoutErrors are among them
-            raise connection_failure(error, self.base_url, self._key, begun=begun) from None
+            raise classed(error, self.base_url, self._key) from None
         except TimeoutError:
             message = f"{url} did not answer within {within_s:g} s"
             raise failed("timeout", message, None, "check that the server is running and not busy") from None
