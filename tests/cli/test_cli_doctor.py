@@ -33,7 +33,7 @@ def test_a_set_up_in_order_ends_with_0(leadhand: Any) -> None:
 
     assert result.code == 0
     checks_made = [line.split()[1] for line in result.out.splitlines()]
-    assert checks_made == ["python", "leadhand", "home", "disk", "database", "runs", "model", "extras"]
+    assert checks_made == ["python", "leadhand", "home", "disk", "database", "runs", "model"]
     assert set(levels(leadhand).values()) == {"ok"}
     assert finding(leadhand, "model", "ok").startswith("offline ")
 
@@ -138,11 +138,6 @@ def test_the_address_of_a_provider_with_its_own_protocol_is_tried(
     pytest.importorskip("anthropic")
 
     assert "http://127.0.0.1:9" in finding(leadhand, "reach", "fail")
-
-
-def test_every_extra_is_told(leadhand: Any) -> None:
-    line = finding(leadhand, "extras", "ok")
-    assert all(name in line for name in ("postgres", "anthropic", "google", "bedrock", "cohere"))
 
 
 def test_little_room_on_the_disk_is_a_warning(leadhand: Any, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -62,6 +62,15 @@ def test_links_to_the_web_to_mail_and_in_the_page_stay(text: str, links: list[st
     assert Page(markdown_html(text)).links == links
 
 
+def test_citations_of_sources_that_there_are_lead_to_them_unless_they_are_in_a_link() -> None:
+    assert Page(markdown_html("[see [1]](https://a.example) [1] [1, 2] [3]", 2)).links == [
+        "https://a.example",
+        "#source-1",
+        "#source-1",
+        "#source-2",
+    ]
+
+
 def test_markdown_keeps_its_shape_below_the_headings_of_the_page() -> None:
     html = markdown_html(
         "# One\n\n###### Six\n\n- a\n- *b*\n\n| x | y |\n|---|---|\n| 1 | 2 |\n\n\u05e9\u05dc", shift=2

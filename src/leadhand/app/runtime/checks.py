@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import importlib.util
 import os
 import platform
 import shutil
@@ -21,8 +20,7 @@ from leadhand.app.settings import Settings, make_home, tilde
 from leadhand.core.errors import ConfigurationError, LeadhandError, StoreError
 from leadhand.core.run import RunStatus
 from leadhand.models.detection import listens
-from leadhand.models.providers import OWN_PROTOCOLS, ollama_url, provider_of
-from leadhand.models.pydantic_ai.connection import is_installed
+from leadhand.models.providers import ollama_url, provider_of
 from leadhand.models.router import ModelRouter
 from leadhand.models.server_settings import is_loopback
 from leadhand.ports import ContextStore, ModelError
@@ -67,7 +65,6 @@ async def examine(set_up: Settings, version: str, how_to_resume: HowToResume) ->
         yield finding
     async for finding in _model(set_up):
         yield finding
-    yield _extras()
 
 
 def _python() -> Finding:
@@ -207,11 +204,3 @@ def _address(model: str, set_up: Settings) -> str | None:
         return ollama_url(environment)
     named = environment.get(provider.url_variable(environment))
     return named or (provider.base_url if is_loopback(provider.base_url) else None)
-
-
-def _extras() -> Finding:
-    there = {"postgres": importlib.util.find_spec("psycopg") is not None}
-    there |= {own.extra: is_installed(own) for own in OWN_PROTOCOLS.values()}
-    said = {True: "installed", False: "not installed; only needed for their providers"}
-    names = {found: ", ".join(name for name, each in there.items() if each is found) for found in said}
-    return Finding(check="extras", what="; ".join(f"{names[found]} {said[found]}" for found in said if names[found]))
