@@ -151,7 +151,7 @@ def test_commands_write_these_texts(
     say("tools", "call", "measure_tool", "place=Lyon", *tools)
     say("tools", "call", "measure_tool", "place=Oslo", *tools)
 
-    say("run", "--offline", *tools, CITIES)
+    say("run", "--offline", "--max-workers", "1", *tools, CITIES)  # one after the other: in this order
     run_id = leadhand.listing()["run_id"]
     for flags in ([], ["--full"]):
         say("runs", "show", run_id, *flags)
