@@ -165,7 +165,7 @@ def test_commands_write_these_texts(
     say("run", "--offline", *tools, "--approve", "never", "Pay 30 to Bob")
     say("run", "--offline", "Book me a table")
 
-    waiting = say("run", "--offline", *tools, "--approval-timeout", "3600", PAY).command("runs resume")
+    waiting = say("run", "--offline", *tools, "--max-workers", "1", "--approval-timeout", "3600", PAY).command("runs resume")
     first, second = (asked["approval_id"] for asked in leadhand("approvals", "list", "--json").json)
     for line in (
         "approvals list",
@@ -194,7 +194,7 @@ def test_commands_write_these_texts(
     say("runs", "resume", "--all", *tools)
     say("research", "--offline", "What is a fork?")
     say("research", "--offline", "--max-turns", "1", "What is a fork?")
-    say("report", "--offline", "Heat pumps in old houses")
+    say("report", "--offline", "--max-workers", "1", "Heat pumps in old houses")
     for line in (
         f"runs delete {run_id}",
         "runs prune --keep-runs 2 --dry-run",
@@ -218,7 +218,7 @@ def test_projects_write_these_texts(leadhand: CommandLine, say: Transcript, monk
     made = Path("generated/run_1/poet.worker")
     made.parent.mkdir(parents=True)
     made.write_text("---\nname: poet\ndescription: Writes.\n---\nWrite.\n")
-    for flags in ([], ["--digest", "5ccc55934b9e53980896a9fe38b9e03b"], []):
+    for flags in ([], ["--digest", "79c50e0c03862627101c2216e38d3fe0"], []):
         say("workers", "promote", "poet", *flags)
     say("workers", "promote", "poet", "--run", "nope")
     made.with_name("painter.worker").write_text("---\nname: painter\ntool: []\n---\nPaint.\n")
