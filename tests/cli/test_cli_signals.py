@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
+import time
 from typing import Any
 
 import pytest
@@ -14,6 +15,14 @@ from processes import Process
 from leadhand.cli.dispatch import _fast_loop
 
 WITHOUT_UVLOOP = "import sys; sys.modules['uvloop'] = None; from leadhand.cli.app import main; sys.exit(main())"
+BEGINS = """
+import gc, sys
+from leadhand.cli.app import main
+
+before = gc.set_threshold
+gc.set_threshold = lambda *numbers: print(before(*numbers), flush=True)  # the first that the command does
+sys.exit(main())
+"""
 REQUEST = "Measure the noise in Paris, London and Rome"
 """Paris and London are measured at once; Rome waits until the gate is open."""
 NEVER_PARKS = """
@@ -123,3 +132,21 @@ def test_a_tool_that_the_run_needs_has_to_be_brought_along(leadhand: Any) -> Non
 
     leadhand("runs", "resume", run_id).refused("measure_tool", code="configuration")
     assert leadhand.listing()["status"] == "paused"
+
+
+@pytest.mark.parametrize("after_s", [0.005, 0.03, 0.1, 0.3, 0.8])
+def test_an_interrupt_is_quiet_from_the_first_millisecond(leadhand: Any, after_s: float) -> None:
+    process = subprocess.Popen(
+        [sys.executable, "-c", BEGINS, "run", "--offline", "Weather in Paris, Rome and Oslo?"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout is not None
+    process.stdout.readline()
+    time.sleep(after_s)
+    process.send_signal(signal.SIGINT)
+    err = process.communicate(timeout=90)[1]
+
+    assert "Traceback" not in err, err
+    assert process.returncode in (130, 0)

@@ -151,7 +151,7 @@ def test_commands_write_these_texts(
     say("tools", "call", "measure_tool", "place=Lyon", *tools)
     say("tools", "call", "measure_tool", "place=Oslo", *tools)
 
-    say("run", "--offline", *tools, CITIES)
+    say("run", "--offline", "--max-workers", "1", *tools, CITIES)  # one after the other: in this order
     run_id = leadhand.listing()["run_id"]
     for flags in ([], ["--full"]):
         say("runs", "show", run_id, *flags)
@@ -165,7 +165,7 @@ def test_commands_write_these_texts(
     say("run", "--offline", *tools, "--approve", "never", "Pay 30 to Bob")
     say("run", "--offline", "Book me a table")
 
-    waiting = say("run", "--offline", *tools, "--approval-timeout", "3600", PAY).command("runs resume")
+    waiting = say("run", "--offline", *tools, "--max-workers", "1", "--approval-timeout", "3600", PAY).command("runs resume")
     first, second = (asked["approval_id"] for asked in leadhand("approvals", "list", "--json").json)
     for line in (
         "approvals list",
@@ -194,7 +194,7 @@ def test_commands_write_these_texts(
     say("runs", "resume", "--all", *tools)
     say("research", "--offline", "What is a fork?")
     say("research", "--offline", "--max-turns", "1", "What is a fork?")
-    say("report", "--offline", "Heat pumps in old houses")
+    say("report", "--offline", "--max-workers", "1", "Heat pumps in old houses")
     for line in (
         f"runs delete {run_id}",
         "runs prune --keep-runs 2 --dry-run",

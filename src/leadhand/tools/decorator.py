@@ -6,10 +6,12 @@ import hashlib
 import inspect
 import linecache
 import math
+import sys
 from collections.abc import Callable
 from copy import deepcopy
 from datetime import timedelta
 from functools import cached_property
+from pathlib import Path
 from types import CodeType
 from typing import Any, Generic, Literal, ParamSpec, TypeVar, cast, get_args, get_type_hints, overload
 
@@ -127,7 +129,7 @@ class Tool(Generic[_P, _R]):
             description=self._description or summary or self.name.replace("_", " "),
             parameters=schema,
             **self._policy,
-            import_path=f"{self.source or self.function.__module__}:{self.function.__qualname__}",
+            import_path=f"{self.source or _module_of(self.function)}:{self.function.__qualname__}",
             fingerprint=fingerprint(self.function),
         )
 
@@ -380,3 +382,9 @@ def _source(user_code: Callable[..., Any]) -> str:
 def _last_line(code: CodeType) -> int:
     own = (number for start, end, _, _ in code.co_positions() for number in (start, end) if number)
     return max(*own, *(_last_line(each) for each in code.co_consts if isinstance(each, CodeType)), 0, 0)
+
+
+def _module_of(function: Callable[..., Any]) -> str:
+    """Return the module of a function; of the program itself its file, by which another process can find it."""
+    program = getattr(sys.modules.get("__main__"), "__file__", None) if function.__module__ == "__main__" else None
+    return str(Path(program).resolve()) if program else function.__module__

@@ -133,9 +133,9 @@ async def host_wait(store: ContextStore, state: RunState, listing: RunListing) -
         return NO_WAIT
     if not is_shared(store):
         refused = await refusal(store, state.run_id)
-        resume = f"start `leadhand serve`, or resume it with `leadhand runs resume {state.run_id}`"
-        died = f"its process died: {resume}"
-        return HostWait(reason=f"a server could not resume it: {refused}" if refused else died)
+        return HostWait(
+            reason=f"a server could not resume it: {refused}" if refused else "waiting for `leadhand serve`"
+        )
     ids = [each.run_id for each, _ in await _undriven(store)]
     reason = await _why(store, state, await store.hosts())
     return HostWait(reason=reason, position=ids.index(state.run_id) + 1 if state.run_id in ids else None)

@@ -37,10 +37,10 @@ from leadhand.core.work_result import VerdictKind
 from leadhand.ports.hosts import HostWait
 from leadhand.ports.runs import RunListing
 
-MOST_LISTED = 12
-"""Steps of an order that are listed, at most, unless all are asked for."""
-MOST_LINES = 20
-"""Lines of an answer that a terminal shows, unless all are asked for."""
+PAGE = 40
+"""Lines of a page, unless all is asked for: the steps and the answer share what the rest leaves."""
+LEAST = 3
+"""Lines that the steps get, and the answer, whatever else there is."""
 
 
 async def runs_show(
@@ -57,7 +57,8 @@ async def runs_show(
 ) -> None:
     """Show a run: what is missing, status, steps, artifacts and answer.
 
-    Of a large run, the subtasks that need attention are listed, and a terminal gets the beginning of a long answer.
+    The page has at most 40 lines or so: of a large run, it lists the subtasks that need attention, and of a long
+    answer, the beginning.
     """
     async with open_reader(store) as runtime:
         listing = await find_run(runtime.store, run_id)
@@ -97,28 +98,36 @@ def _page(
     """What is missing comes first, the answer last."""
     more = store.command("runs", "show", state.run_id, "--full")
     outcome = [*outcome_lines(state, store, most=sys.maxsize if full else MOST_CAUSES), *next_lines(state, store)]
-    yield from [f"{state.run_id}  {status_words(listing)}", one_line(state.definition.request), ""]
-    yield from [*outcome, ""] if outcome else []
-    yield from _facts(state, listing, store, wait)
-    yield from (f"followed by {each.run_id}: {shortened(each.request, LONGEST_LINE)}" for each in later)
-    yield ""
-    yield from _work(state, sys.maxsize if full else MOST_LISTED, more, "\n".join(outcome))
+    head = [f"{state.run_id}  {status_words(listing)}", one_line(state.definition.request), ""]
+    head += [*outcome, ""] if outcome else []
+    head += _facts(state, listing, store, wait)
+    followed = [f"followed by {each.run_id}: {shortened(each.request, LONGEST_LINE)}" for each in later]
+    head += [*_first(followed, sys.maxsize if full else LEAST, more), ""]
+    beside = list(_first(list(beside_lines(state)), sys.maxsize if full else LEAST, more))
+    room = sys.maxsize if full else PAGE - len(head) - len(beside) - len(state.orders)
+    yield from head
+    work = list(_work(state, max(LEAST, (room - 7) // 2), more, "\n".join(outcome), full=full))
+    yield from work
     finished = state.finished
     if finished is not None and finished.answer.strip():
-        lines = answer_text(finished.answer, finished.sources).splitlines()
-        most = len(lines) if full or not out_is_terminal() else MOST_LINES
-        yield from ["Answer:", *lines[:most]]
-        if len(lines) > most:
-            yield f"… {count(len(lines) - most, 'more line')}: {more}"
+        text = answer_text(finished.answer, finished.sources).splitlines()
         if state.definition.shape and finished.value is not None:
-            yield from ["Value:", *as_json(finished.value, indent=2).splitlines()]
-        yield ""
-    yield from beside_lines(state)
+            text += ["Value:", *as_json(finished.value, indent=2).splitlines()]
+        left = room + len(state.orders) - len(work) - 3
+        yield from ["Answer:", *_first(text, max(LEAST, left), more), ""]
+    yield from beside
+
+
+def _first(lines: Sequence[str], most: int, more: str) -> Iterator[str]:
+    """Yield the first of some lines, and how many more there are."""
+    yield from lines[:most]
+    if len(lines) > most:
+        yield f"… {count(len(lines) - most, 'more line')}: {more}"
 
 
 def _facts(state: RunState, listing: RunListing, store: StoreFlags, wait: HostWait) -> Iterator[str]:
     definition, origin, follows = state.definition, state.definition.forked_from, state.definition.follows
-    took = f", took {lasted(state)}" if state.status in ENDED else ""
+    took = f", ended {lasted(state)} later" if state.status in ENDED else ""
     if definition.name:
         yield f"name     {definition.name}"
     if definition.tags:
@@ -144,7 +153,7 @@ def _facts(state: RunState, listing: RunListing, store: StoreFlags, wait: HostWa
         yield f"driven   by {listing.owner}; follow it with: {store.command('runs', 'watch', state.run_id)}"
 
 
-def _work(state: RunState, most: int, more: str, named: str) -> Iterator[str]:
+def _work(state: RunState, most: int, more: str, named: str, *, full: bool) -> Iterator[str]:
     """The steps except what the lead does for its work orders, the todos and the artifacts.
 
     Of more than ``most`` steps, those that are not completed come first. Failures ``named`` before are not repeated.
@@ -154,18 +163,30 @@ def _work(state: RunState, most: int, more: str, named: str) -> Iterator[str]:
         for each in state.steps.values()
         if not each.order and (each.counts or each.step.parent or not state.orders)
     ]
+    groups: list[tuple[str, str, list[StepState]]] = []
     for order in state.orders.values():
-        steps = [state.steps[key] for key in order.order.subtask_keys]
         repairs = f", repairs {order.order.repairs}" if order.order.repairs else ""
-        counted = f"{order.order.work_order_id}  {_counted(steps, 'subtask', most)}{repairs}"
-        yield from [counted, *_listed(steps, most, more, named)]
-    if apart or not state.orders:
-        yield from [_counted(apart, "step", most), *_listed(apart, most, more, named)]
-    for todo in state.todos:
-        yield f"todo     {GLYPHS.get(todo.status, GLYPHS['running'])} {one_line(todo.content)}"
-    for path, versions in state.artifacts.items():
-        yield f"artifact {path}  {count(versions[-1].size, 'byte')}, {count(len(versions), 'version')}"
-    if state.todos or state.artifacts:
+        steps = [state.steps[key] for key in order.order.subtask_keys]
+        groups.append((f"{order.order.work_order_id}  ", repairs, steps))
+    if apart or not groups:
+        groups.append(("", "", apart))
+    for begins, ends, steps in groups:
+        yield f"{begins}{_counted(steps, 'subtask' if begins else 'step', most)}{ends}"
+        shown = steps if len(steps) <= most else sorted(steps, key=lambda each: each.ok)[:most]
+        most = max(1, most - len(shown)) if len(groups) > 1 else most
+        wide = max((len(each.key) for each in shown), default=0)
+        yield from (f"  {_line(each, wide, named)}".rstrip() for each in shown)
+        if len(steps) > len(shown):
+            yield f"  … and {len(steps) - len(shown):,} more: {more}"
+    yield ""
+    todos = [f"todo     {GLYPHS.get(todo.status, GLYPHS['running'])} {one_line(todo.content)}" for todo in state.todos]
+    artifacts = [
+        f"artifact {path}  {count(versions[-1].size, 'byte')}, {count(len(versions), 'version')}"
+        for path, versions in state.artifacts.items()
+    ]
+    for lines in (todos, artifacts):
+        yield from _first(lines, sys.maxsize if full else LEAST, more)
+    if todos or artifacts:
         yield ""
 
 
@@ -173,15 +194,6 @@ def _counted(steps: Sequence[StepState], thing: str, most: int) -> str:
     """How many there are; if not all of them are listed, also of each status."""
     statuses = Counter(map(_status, steps)).most_common() if len(steps) > most else []
     return ": ".join(filter(None, (count(len(steps), thing), ", ".join(f"{n:,} {word}" for word, n in statuses))))
-
-
-def _listed(steps: Sequence[StepState], most: int, more: str, named: str) -> Iterator[str]:
-    shown = steps if len(steps) <= most else sorted(steps, key=lambda each: each.ok)[:most]
-    wide = max((len(each.key) for each in shown), default=0)
-    yield from (f"  {_line(each, wide, named)}".rstrip() for each in shown)
-    if len(steps) > len(shown):
-        yield f"  … and {len(steps) - len(shown):,} more: {more}"
-    yield ""
 
 
 def _line(each: StepState, wide: int, named: str) -> str:

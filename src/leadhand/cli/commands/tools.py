@@ -111,7 +111,8 @@ async def tools_call(
 ) -> int:
     """Call a tool by hand, as a worker would.
 
-    Leadhand checks the arguments, applies the timeout and classifies a failure, as in a run.
+    Leadhand checks the arguments, applies the timeout and classifies a failure, as in a run. It does not ask for an
+    approval: an irreversible tool (effect once) acts at once.
 
     Examples:
       leadhand tools call weather_tool location="Paris, France" day=tomorrow --offline

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
 
 from leadhand.app.export.formatting import (
@@ -212,8 +214,8 @@ def beside_lines(state: RunState) -> list[str]:
 
 def say_end(state: RunState, store: StoreFlags, tools: Iterable[str] = ()) -> None:
     """Say what is beside the answer, what is missing, how the run stands, and how it continues."""
-    when, show = "in" if state.finished is not None else "after", store.command("runs", "show", state.run_id)
-    total = f"{state.status.value} {when} {lasted(state)} · {spending(state)} · {show}"
+    show = store.command("runs", "show", state.run_id)
+    total = f"{state.status.value} after {lasted(state)} · {spending(state)} · {show}"
     for line in (*beside_lines(state), *outcome_lines(state, store), total, *next_lines(state, store, tools)):
         say(line)
 
@@ -269,12 +271,23 @@ def flags_needed(store: StoreFlags, definition: RunDefinition, tools: Iterable[s
 def tools_of(definition: RunDefinition) -> list[str]:
     """Return the values of ``--tools`` that a run needs to find its tools again, as far as its log shows.
 
-    A file below the working directory is named relative to it. The tools of installed packages need no flag.
+    A file below the working directory is named relative to it, and FILE stands for one that is not known: its tools
+    are those of a notebook or of a program elsewhere. The tools of installed packages need no flag.
     """
     modules = dict.fromkeys(tool.import_path.rpartition(":")[0] for tool in definition.tools)
-    named = [name for name in modules if name and not name.startswith(("leadhand.", "__main__"))]
+    named = [name for name in modules if name and not name.startswith("leadhand.")]
     installed = installed_modules() if named else set[str]()
-    return [_from_here(name) for name in named if name not in installed]
+    return list(dict.fromkeys(_from_here(name) if _found(name) else "FILE" for name in named if name not in installed))
+
+
+def _found(module: str) -> bool:
+    """Whether this process can import a module, or load a file, from the working directory."""
+    if module.endswith(".py"):
+        return Path(module).is_file()
+    top = module.partition(".")[0]
+    if top in sys.modules or Path(top).is_dir() or Path(f"{top}.py").is_file():
+        return top != "__main__"
+    return find_spec(top) is not None
 
 
 def _from_here(module: str) -> str:
