@@ -11,7 +11,7 @@ const TYPES = [
   ...["run_requested", "order_issued", "step_settled", "step_requested"],
   ...["approval_requested", "approval_answered", "question_asked", "question_answered"],
 ];
-/** Many events come at once; they are told of together. */
+/** Many events come at once; listeners learn of them together. */
 const SOON_MS = 250;
 
 const listeners = new Set<Listener>();
@@ -41,9 +41,9 @@ function tell(runId: string | null): void {
   if (runId === null) changed = null; // nothing is known of the time before the stream
   else changed?.add(runId);
   timer ??= setTimeout(() => {
-    const told = changed;
+    const runs = changed;
     changed = new Set();
     timer = undefined;
-    listeners.forEach((listener) => listener(told));
+    listeners.forEach((listener) => listener(runs));
   }, SOON_MS);
 }

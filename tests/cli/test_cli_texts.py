@@ -165,7 +165,8 @@ def test_commands_write_these_texts(
     say("run", "--offline", *tools, "--approve", "never", "Pay 30 to Bob")
     say("run", "--offline", "Book me a table")
 
-    waiting = say("run", "--offline", *tools, "--max-workers", "1", "--approval-timeout", "3600", PAY).command("runs resume")
+    asking = ("run", "--offline", *tools, "--max-workers", "1", "--approval-timeout", "3600", PAY)
+    waiting = say(*asking).command("runs resume")
     first, second = (asked["approval_id"] for asked in leadhand("approvals", "list", "--json").json)
     for line in (
         "approvals list",

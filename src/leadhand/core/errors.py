@@ -174,7 +174,7 @@ RESTORE = (
     "restore the database from a backup, or save what can be read with {export_run}, and then delete the run with"
     " {delete_run}; other runs are not affected"
 )
-"""How to go on with a damaged run: the text of an :class:`~leadhand.core.advice.Advice`."""
+"""How a damaged run is restored: the text of an :class:`~leadhand.core.advice.Advice`."""
 
 
 class UnreadableRun(StoreError):

@@ -26,7 +26,7 @@ export class RunView {
   /** A signal for each step, in the order of the log. */
   readonly lanes: Signal<readonly ReadonlySignal<Lane>[]> = signal([]);
 
-  /** All steps: whoever reads it is drawn again when any of them changes. */
+  /** All steps: a component that reads it is drawn again when any of them changes. */
   readonly steps: ReadonlySignal<readonly Lane[]> = computed(() =>
     this.lanes.value.map((lane) => lane.value)
   );
