@@ -159,7 +159,7 @@ def test_a_run_whose_tools_are_missing_is_left_to_a_server_that_has_them(leadhan
     run_id = in_rome(leadhand, first)
     first.end(signal.SIGKILL)
     leadhand.open_gate()
-    assert f"leadhand runs resume {run_id}" in leadhand("runs", "show", run_id, "--json").json["waits_for"]
+    assert "leadhand serve" in leadhand("runs", "show", run_id, "--json").json["waits_for"]
 
     without = serve(tools=False)
     leadhand.wait(lambda: "measure_tool" in without.log.read_text(), "the warning")

@@ -103,7 +103,7 @@ def _page(
     head += _facts(state, listing, store, wait)
     followed = [f"followed by {each.run_id}: {shortened(each.request, LONGEST_LINE)}" for each in later]
     head += [*_first(followed, sys.maxsize if full else LEAST, more), ""]
-    beside = list(_first(list(beside_lines(state)), sys.maxsize if full else LEAST, more))
+    beside = list(_first(beside_lines(state), sys.maxsize if full else 2 * LEAST, more))
     room = sys.maxsize if full else PAGE - len(head) - len(beside) - len(state.orders)
     yield from head
     work = list(_work(state, max(LEAST, (room - 7) // 2), more, "\n".join(outcome), full=full))
