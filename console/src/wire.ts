@@ -67,7 +67,40 @@ export interface paths {
           readonly after?: string | null;
           readonly brief?: boolean;
           readonly subtask?: string;
-          readonly type?: readonly string[];
+          readonly type?: readonly (
+            | "run_started"
+            | "run_claimed"
+            | "run_status_set"
+            | "run_finished"
+            | "run_requested"
+            | "run_changed"
+            | "order_issued"
+            | "results_judged"
+            | "step_issued"
+            | "step_settled"
+            | "step_requested"
+            | "request_decided"
+            | "attempt_scheduled"
+            | "attempt_started"
+            | "attempt_returned"
+            | "attempt_parked"
+            | "model_call_began"
+            | "model_call_returned"
+            | "element_written"
+            | "conversation_compacted"
+            | "tool_call_began"
+            | "tool_call_returned"
+            | "call_answered"
+            | "worker_defined"
+            | "artifact_written"
+            | "todos_set"
+            | "note_emitted"
+            | "approval_requested"
+            | "approval_answered"
+            | "question_asked"
+            | "question_answered"
+            | "signal_sent"
+          )[];
         };
       };
       readonly responses: {
@@ -402,7 +435,40 @@ export interface paths {
           readonly brief?: boolean;
           readonly limit?: number;
           readonly subtask?: string;
-          readonly type?: readonly string[];
+          readonly type?: readonly (
+            | "run_started"
+            | "run_claimed"
+            | "run_status_set"
+            | "run_finished"
+            | "run_requested"
+            | "run_changed"
+            | "order_issued"
+            | "results_judged"
+            | "step_issued"
+            | "step_settled"
+            | "step_requested"
+            | "request_decided"
+            | "attempt_scheduled"
+            | "attempt_started"
+            | "attempt_returned"
+            | "attempt_parked"
+            | "model_call_began"
+            | "model_call_returned"
+            | "element_written"
+            | "conversation_compacted"
+            | "tool_call_began"
+            | "tool_call_returned"
+            | "call_answered"
+            | "worker_defined"
+            | "artifact_written"
+            | "todos_set"
+            | "note_emitted"
+            | "approval_requested"
+            | "approval_answered"
+            | "question_asked"
+            | "question_answered"
+            | "signal_sent"
+          )[];
         };
         readonly path: {
           readonly run_id: string;
@@ -461,7 +527,40 @@ export interface paths {
         readonly query?: {
           readonly after?: number;
           readonly subtask?: string;
-          readonly type?: readonly string[];
+          readonly type?: readonly (
+            | "run_started"
+            | "run_claimed"
+            | "run_status_set"
+            | "run_finished"
+            | "run_requested"
+            | "run_changed"
+            | "order_issued"
+            | "results_judged"
+            | "step_issued"
+            | "step_settled"
+            | "step_requested"
+            | "request_decided"
+            | "attempt_scheduled"
+            | "attempt_started"
+            | "attempt_returned"
+            | "attempt_parked"
+            | "model_call_began"
+            | "model_call_returned"
+            | "element_written"
+            | "conversation_compacted"
+            | "tool_call_began"
+            | "tool_call_returned"
+            | "call_answered"
+            | "worker_defined"
+            | "artifact_written"
+            | "todos_set"
+            | "note_emitted"
+            | "approval_requested"
+            | "approval_answered"
+            | "question_asked"
+            | "question_answered"
+            | "signal_sent"
+          )[];
         };
         readonly path: {
           readonly run_id: string;
@@ -1155,7 +1254,7 @@ export interface components {
         readonly [key: string]: unknown;
       };
       readonly confirmed?: boolean;
-      readonly offline?: boolean | null;
+      readonly offline?: boolean;
     };
     readonly CallPart: {
       readonly args?: {

@@ -15,14 +15,19 @@ import schemathesis
 from hypothesis import HealthCheck, Phase, settings
 from schemathesis import Case
 from schemathesis.checks import not_a_server_error
-from schemathesis.config import GenerationConfig, ProjectConfig, ProjectsConfig, SchemathesisConfig
+from schemathesis.config import ChecksConfig, GenerationConfig, ProjectConfig, ProjectsConfig, SchemathesisConfig
+from schemathesis.config._checks import PositiveDataAcceptanceConfig
 from schemathesis.pytest.lazy import get_all_tests
 from schemathesis.specs.openapi.checks import (
+    allow_header_conformance,
     content_type_conformance,
+    missing_required_header,
     negative_data_rejection,
+    positive_data_acceptance,
     response_headers_conformance,
     response_schema_conformance,
     status_code_conformance,
+    unsupported_method,
 )
 from server.doors import PATIENCE_S
 
@@ -35,11 +40,19 @@ CHECKS = [
     response_headers_conformance,
     response_schema_conformance,
     negative_data_rejection,
+    positive_data_acceptance,
+    missing_required_header,
+    unsupported_method,
+    allow_header_conformance,
 ]
+"""All of Schemathesis' checks of single responses. Its others are about sequences of requests, and about logging in."""
 NO_KEYS = GenerationConfig(with_security_parameters=False)  # on this machine nobody needs one, and bad ones are refused
+ACCEPTED = ["2xx", "3xx", "401", "403", "404", "409", "422", "429"]
+"""Of what the document allows: 422, since some rules cannot be written in JSON Schema, such as printable text."""
+RULES = ChecksConfig(positive_data_acceptance=PositiveDataAcceptanceConfig(expected_statuses=ACCEPTED))
 SCHEMA = schemathesis.openapi.from_dict(
     deepcopy(routed().openapi()),
-    config=SchemathesisConfig(projects=ProjectsConfig(default=ProjectConfig(generation=NO_KEYS))),
+    config=SchemathesisConfig(projects=ProjectsConfig(default=ProjectConfig(generation=NO_KEYS, checks=RULES))),
 )
 EVEN = itertools.cycle([True, False])
 SESSION = requests.Session()

@@ -20,7 +20,7 @@ from leadhand.core.run import RunStatus
 from leadhand.core.state import RunState
 from leadhand.server.access import Principal, require
 from leadhand.server.contract import Route
-from leadhand.server.problems import conflicts, invalid, responses, unconfirmed
+from leadhand.server.problems import conflicts, no_such, responses, unconfirmed
 from leadhand.server.routes.dependencies import (
     CallersTrace,
     IdempotencyKey,
@@ -29,6 +29,7 @@ from leadhand.server.routes.dependencies import (
     RunnerReader,
     TheAccess,
     TheService,
+    Whole,
     Words,
 )
 from leadhand.server.schemas import RunDocument
@@ -55,7 +56,7 @@ class PauseBody(Body):
 class NewLimits(WholeRunLimits):
     """Limits of a run that is continued, for the run as a whole. A missing field keeps its limit."""
 
-    max_turns: int | None = Field(
+    max_turns: Whole | None = Field(
         default=None,
         ge=1,
         le=1_000,
@@ -108,7 +109,7 @@ class SignalBody(Body):
 
 
 class ForkBody(Body):
-    at: int = Field(ge=1, description="The number of the last event that both runs share.", examples=[12])
+    at: Whole = Field(ge=1, description="The number of the last event that both runs share.", examples=[12])
     confirmed: bool = Field(False, description="Fork even if the run made irreversible calls after that event.")
     limits: NewLimits = Field(default_factory=NewLimits, description="Other limits of the fork.")
 
@@ -177,11 +178,11 @@ async def retry_subtasks(
 
 
 async def _load(service: Service, run_id: str, *subtasks: str) -> RunState:
-    """Return the state of a run that has these subtasks. Raises Problem (422)."""
+    """Return the state of a run that has these subtasks. Raises Problem (404)."""
     state = await service.runtime.load(run_id)
     for key in subtasks:
         if key not in state.steps:
-            raise invalid(f"the run has no subtask {key!r}", f"See its steps: GET /api/runs/{run_id}")
+            raise no_such(f"the run has no subtask {key!r}", f"See its steps: GET /api/runs/{run_id}?include=steps")
     return state
 
 

@@ -49,7 +49,13 @@ Seq = Annotated[int, Path(ge=1, le=FARTHEST, description="The event's number.", 
 
 
 async def _wanted(
-    type: Annotated[list[str], Query(description="Only events of this type. Repeatable.")] = [],  # noqa: B006
+    type: Annotated[
+        list[str],
+        Query(
+            description="Only events of this type. Repeatable.",
+            json_schema_extra={"items": {"type": "string", "enum": [*EVENT_TYPES]}},
+        ),
+    ] = [],  # noqa: B006
     subtask: Annotated[
         str, Query(max_length=200, description="Only events about this subtask or step, by its key.")
     ] = "",

@@ -15,7 +15,7 @@ from leadhand.core.errors import UsageError
 from leadhand.server.access import Principal
 from leadhand.server.contract import Route
 from leadhand.server.problems import Problem, conflicts, no_such, responses
-from leadhand.server.routes.dependencies import Admin, TheService
+from leadhand.server.routes.dependencies import Admin, TheService, Whole
 from leadhand.server.start_request import Body
 
 router = APIRouter(route_class=Route, prefix="/api/keys", tags=["keys"])
@@ -33,9 +33,9 @@ class NewKey(Body):
     budget: Dollars = Field(None, description="Spending limit of each run, in US dollars.")
     budget_per_day: Dollars = Field(None, description="Spending limit of all its runs on one day (UTC).")
     budget_total: Dollars = Field(None, description="Spending limit of all its runs together.")
-    max_runs: int | None = Field(None, ge=1, description="Maximum number of its runs at once.")
-    max_workers: int | None = Field(None, ge=1, description="Maximum steps of one run that run at once.")
-    max_running_steps: int | None = Field(
+    max_runs: Whole | None = Field(None, ge=1, description="Maximum number of its runs at once.")
+    max_workers: Whole | None = Field(None, ge=1, description="Maximum steps of one run that run at once.")
+    max_running_steps: Whole | None = Field(
         None, ge=1, le=10_000, description="Maximum steps of all its runs that run at once, on all hosts."
     )
 

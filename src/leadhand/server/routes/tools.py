@@ -28,7 +28,7 @@ Name = Annotated[str, Path(description="The tool's name.", examples=["weather_to
 
 class CallBody(Body):
     args: dict[str, Any] = Field({}, description="The tool's arguments.", examples=[{"location": "Paris"}])
-    offline: bool | None = Field(None, description="Use built-in sample data; by default as the server does.")
+    offline: bool = Field(False, description="Use built-in sample data, as a server with --offline does always.")
     confirmed: bool = Field(False, description="Required for a tool with an irreversible effect.")
 
 
@@ -57,12 +57,7 @@ async def call_tool(name: Name, body: CallBody, service: TheService, principal: 
         require(principal, Scope.APPROVE)  # a run would ask for approval
     if spec.effect is Effect.ONCE and not body.confirmed:
         raise unconfirmed(f"{name} has an irreversible effect", 'Send "confirmed": true to call it anyway.')
-    if settings.offline and body.offline is False:
-        raise UsageError(
-            "this server runs offline and calls no service",
-            'Leave out "offline", or start the server without --offline.',
-        )
-    offline = settings.offline or bool(body.offline)
+    offline = settings.offline or body.offline
     outcome = await try_tool(service.runtime, service.runtime.toolbox, spec, body.args, offline=offline)
     if outcome.failure is not None:
         return ToolTrial(task_name=name, ok=False, error=service.redactor.value(outcome.failure))

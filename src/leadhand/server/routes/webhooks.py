@@ -30,7 +30,12 @@ WebhookId = Annotated[str, Path(description="The webhook's id.", examples=["wh_1
 
 
 class NewWebhook(Body):
-    url: str = Field(description="Where messages are sent.", examples=["https://example.org/hook"], max_length=2_000)
+    url: str = Field(
+        description="Where messages are sent.",
+        examples=["https://example.org/hook"],
+        max_length=2_000,
+        json_schema_extra={"format": "uri"},
+    )
     events: list[WebhookEvent] = Field(list(WEBHOOK_EVENTS), description="What is sent.", min_length=1)
 
 
