@@ -53,7 +53,7 @@ async def test_a_step_cannot_use_another_model_in_an_offline_run(tmp_path: Path)
     (gap,) = answer.gaps
     assert (gap.step, gap.class_) == ("echo", "unavailable")
     assert "mine:large" in gap.reason
-    assert "--offline" in gap.next_action
+    assert "offline" in gap.next_action
     assert mine.requests == []
     assert answer.document["usage"]["requests"] == 0
 
