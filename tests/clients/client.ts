@@ -15,7 +15,7 @@ function got<T>(answered: { data?: T; error?: components["schemas"]["ProblemDeta
   return answered.data;
 }
 
-const started = got(
+let run = got(
   await api.POST("/api/runs", {
     body: {
       request: "What is the weather in Paris, Lyon, Nice, Rome, Oslo, Bern and Vienna tomorrow?",
@@ -24,16 +24,18 @@ const started = got(
     params: { query: { wait: 60 } },
   }),
 );
-for (const { approval_id } of started.approvals) {
-  got(
-    await api.POST("/api/approvals/{approval_id}", {
-      params: { path: { approval_id } },
-      body: { decision: "approve" },
-    }),
-  );
+const path = { run_id: run.run_id };
+while (run.status === "running" || run.status === "waiting") {
+  for (const { approval_id } of run.approvals) {
+    got(
+      await api.POST("/api/approvals/{approval_id}", {
+        params: { path: { approval_id } },
+        body: { decision: "approve" },
+      }),
+    );
+  }
+  run = got(await api.GET("/api/runs/{run_id}", { params: { path, query: { wait: 60 } } }));
 }
-const path = { run_id: started.run_id };
-const run = got(await api.GET("/api/runs/{run_id}", { params: { path, query: { wait: 60 } } }));
 const { answer, status } = got(await api.GET("/api/runs/{run_id}/answer", { params: { path } }));
 const page = got(await api.GET("/api/runs/{run_id}/events", { params: { path, query: { limit: 1000 } } }));
 const finished = page.events.find((event) => event.type === "run_finished");
