@@ -17,7 +17,7 @@ from typing import Any
 
 from aiohttp import web
 
-from leadhand import Leadhand, ToolReturn, tool
+from leadhand import Leadhand, Limits, ToolReturn, tool
 from leadhand.flows.seam.function import FunctionFlow
 from leadhand.flows.work_order.flow import WORK_ORDER
 from leadhand.models.openai.adapter import OpenAICompatible
@@ -106,8 +106,7 @@ async def once(count: int, flow: str, *, straggler_s: float = 0.0) -> tuple[floa
             tools=[weather],
             home=home,
             flows=[WAITING],
-            max_workers=100 if straggler_s else 50,
-            max_output_tokens=8_000,
+            limits=Limits(max_workers=100 if straggler_s else 50, max_output_tokens=8_000),
         ) as lead:
             began = time.perf_counter()
             answer = await lead.run("the weather in all cities", flow=flow)

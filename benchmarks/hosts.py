@@ -27,7 +27,7 @@ from pathlib import Path
 import psutil
 from scale import server
 
-from leadhand import Leadhand
+from leadhand import Leadhand, Limits
 from leadhand.app.runtime.runtime import Runtime
 from leadhand.core.events import AttemptStarted, RunClaimed
 from leadhand.flows import FlowContext, flow
@@ -88,7 +88,11 @@ class Site:
     async def client(self) -> AsyncIterator[Runtime]:
         """A client that starts runs and drives none."""
         async with Leadhand(
-            offline=True, flows=[rests], database=self.url, home=self._folder / "client", max_workers=10_000
+            model="offline",
+            flows=[rests],
+            store=self.url,
+            home=self._folder / "client",
+            limits=Limits(max_workers=10_000),
         ) as lead:
             yield await lead.runtime()
 

@@ -89,7 +89,7 @@ async def write(home: Path) -> None:
         workers=ROLES,
         models=ModelChoice(default="scripted"),
         tools=Toolbox([piece(0.0)]).specs(),
-        limits=Limits(max_workers=100, timeout_s=None),
+        limits=Limits(max_workers=100, timeout=None),
     )
     await store.create(RUN, RunStarted(definition=definition))
     subtasks = tuple(Subtask(name=f"piece_{n}", tool="piece", args={"n": n}) for n in range(COUNT))

@@ -19,7 +19,7 @@ from typing import Any
 
 from world import ScriptedLead, piece
 
-from leadhand import Leadhand, tool
+from leadhand import Leadhand, Limits, tool
 from leadhand.ports.models import ModelReply, ModelRequest
 
 KB = 1_024
@@ -38,7 +38,7 @@ async def ten_runs(folder: str) -> list[int]:
     """Resident bytes after each of ten runs of 1,000 subtasks."""
     found: list[int] = []
     models: Any = ScriptedLead(1_000)
-    async with Leadhand(models=models, tools=[piece(0.0)], home=folder, max_workers=100) as lead:
+    async with Leadhand(models=models, tools=[piece(0.0)], home=folder, limits=Limits(max_workers=100)) as lead:
         for _ in range(10):
             await lead.run("benchmark")
             found.append(rss())
@@ -48,7 +48,9 @@ async def ten_runs(folder: str) -> list[int]:
 async def one_run(folder: str) -> list[int]:
     """Resident bytes before a run of 10,000 subtasks, after every 1,000 of them, and after its end."""
     models: Any = ScriptedLead(10_000)
-    async with Leadhand(models=models, tools=[piece(0.0)], home=folder, max_workers=100, timeout=None) as lead:
+    async with Leadhand(
+        models=models, tools=[piece(0.0)], home=folder, limits=Limits(max_workers=100, timeout=None)
+    ) as lead:
         found = [rss()]
         run = await lead.start("benchmark")
         store = (await lead.runtime()).store
@@ -95,7 +97,7 @@ async def waiting(folder: str, count: int, what: str) -> list[int]:
         return ""
 
     models: Any = ScriptedLead(count) if what == "tool" else WaitingLead(count, note)
-    async with Leadhand(models=models, tools=[waits], home=folder, max_workers=count) as lead:
+    async with Leadhand(models=models, tools=[waits], home=folder, limits=Limits(max_workers=count)) as lead:
         await lead.start("benchmark")
         await all_there.wait()
         await asyncio.sleep(0.5)  # what is on its way to the log arrives there

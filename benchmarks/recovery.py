@@ -19,7 +19,7 @@ from typing import Any
 
 from world import ScriptedLead
 
-from leadhand import Leadhand, ToolReturn, tool
+from leadhand import Leadhand, Limits, ToolReturn, tool
 
 COUNT = 1_000
 HALF = COUNT // 2
@@ -48,7 +48,9 @@ class Life:
             return ToolReturn(raw={"n": n}, summary=f"piece {n} is done")
 
         models: Any = ScriptedLead(COUNT)
-        return Leadhand(models=models, tools=[piece], home=self._folder, max_workers=WORKERS, timeout=None)
+        return Leadhand(
+            models=models, tools=[piece], home=self._folder, limits=Limits(max_workers=WORKERS, timeout=None)
+        )
 
 
 async def first(folder: Path) -> None:

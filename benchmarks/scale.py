@@ -25,7 +25,7 @@ import psutil
 import psycopg
 from world import carry_out
 
-from leadhand import Leadhand, Worker
+from leadhand import Leadhand, Limits, Worker
 from leadhand.core.events import RunRequested
 from leadhand.flows import FlowContext, flow
 from leadhand.stores.opening import open_store
@@ -116,12 +116,14 @@ async def with_a_tool(url: str) -> None:
 
 
 async def with_a_model(url: str) -> None:
-    async with Leadhand(database=url, flows=[answers], offline=True, max_workers=200, timeout=None) as lead:
+    async with Leadhand(
+        store=url, flows=[answers], model="offline", limits=Limits(max_workers=200, timeout=None)
+    ) as lead:
         await asyncio.gather(*(lead.run(str(SUBTASKS), flow="answers") for _ in range(RUNS)))
 
 
 async def small_runs(url: str) -> None:
-    async with Leadhand(database=url, flows=[answers], offline=True, timeout=None) as lead:
+    async with Leadhand(store=url, flows=[answers], model="offline", limits=Limits(timeout=None)) as lead:
         for _ in range(10):
             await asyncio.gather(*(lead.run("1", flow="answers") for _ in range(20)))
 

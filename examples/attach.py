@@ -31,7 +31,7 @@ async def survey_tool(location: str) -> ToolReturn:
 
 async def start() -> None:
     """The child: start a run, say which, and drive it."""
-    async with Leadhand(offline=True, tools=[survey_tool]) as lead:
+    async with Leadhand(model="offline", tools=[survey_tool]) as lead:
         run = await lead.start("Survey Paris, Lyon and Nice")
         print(run.run_id, flush=True)
         await run.answer()
@@ -47,7 +47,7 @@ def main() -> int:
 async def follow_and_go_on(child: subprocess.Popen[str], run_id: str) -> int:
     """Follow the child's run, kill the child, finish the run."""
     calls: Counter[str] = Counter()
-    async with Leadhand(offline=True, tools=[survey_tool]) as lead:
+    async with Leadhand(model="offline", tools=[survey_tool]) as lead:
         async for entry in await lead.attach(run_id):
             if is_finished_subtask(entry):
                 break

@@ -12,7 +12,7 @@ REQUEST = "What's the weather in Paris tomorrow, and how do I get from the Louvr
 
 
 async def main() -> int:
-    async with Leadhand(offline=True) as lead:
+    async with Leadhand(model="offline") as lead:
         run = await lead.start(REQUEST)
         async for entry in run:
             event = entry.event

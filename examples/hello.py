@@ -19,7 +19,7 @@ def tide_tool(location: str) -> ToolReturn:
 
 
 def main() -> int:
-    lead = Leadhand(offline=True, tools=[tide_tool])
+    lead = Leadhand(model="offline", tools=[tide_tool])
     answer = lead.run_sync("When is the tide in Dover, in Calais and in Ostend?")
     print(answer)
     print(f"\n{answer.status} · {answer.run_id} · cost {answer.cost_usd} USD")

@@ -49,7 +49,7 @@ def advise(*, closed: bool) -> Answer:
         found = hotels.search(location)
         return ToolReturn(summary=f"Hotels in {location}: {'; '.join(found)} (made up for this example)", raw=found)
 
-    return Leadhand(offline=True, tools=[weather_tool, hotel_tool]).run_sync(REQUEST)
+    return Leadhand(model="offline", tools=[weather_tool, hotel_tool]).run_sync(REQUEST)
 
 
 def tell(answer: Answer) -> None:

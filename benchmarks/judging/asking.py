@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from leadhand import Leadhand
+from leadhand import Leadhand, Limits
 from leadhand.core.errors import Failure, FailureClass
 from leadhand.core.events import AttemptReturned, ModelCallReturned, StepSettled
 from leadhand.core.ids import step_of
@@ -148,8 +148,7 @@ async def ask(
             verifier=verifier,
             check="off",
             home=home,
-            max_workers=at_once,
-            timeout=None,
+            limits=Limits(max_workers=at_once, timeout=None),
             **limits,
         ) as lead:
             run = await lead.start("Measure the judge", flow=flow.name)

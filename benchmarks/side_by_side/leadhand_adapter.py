@@ -32,7 +32,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from leadhand import Leadhand, tool
+from leadhand import Leadhand, Limits, tool
 from leadhand.models.openai.adapter import OpenAICompatible
 from leadhand.ports.models import ModelProfile
 
@@ -72,10 +72,9 @@ def leadhand(options: argparse.Namespace) -> Leadhand:
         ),
         tools=[lookup],
         home=options.state or None,
-        max_workers=max(options.n, 1),
-        max_output_tokens=max(2_000, options.n * TOKENS_PER_SUBTASK),
         worker_calls="auto" if options.variant == "ships" else "always",
         check="exact" if options.variant == "asking-exact" else None,
+        limits=Limits(max_workers=max(options.n, 1), max_output_tokens=max(2_000, options.n * TOKENS_PER_SUBTASK)),
     )
 
 

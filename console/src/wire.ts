@@ -1605,7 +1605,7 @@ export interface components {
     };
     readonly FollowUp: {
       readonly flow?: string | null;
-      readonly limits?: components["schemas"]["LimitsBody"];
+      readonly limits?: components["schemas"]["Limits-Input"];
       readonly model?: string | null;
       readonly name?: string;
       readonly options?: {
@@ -1623,7 +1623,7 @@ export interface components {
     readonly ForkBody: {
       readonly at: number;
       readonly confirmed?: boolean;
-      readonly limits?: components["schemas"]["NewLimits"];
+      readonly limits?: components["schemas"]["Limits-Input"];
     };
     readonly ForkPoint: {
       readonly run_id: string;
@@ -1696,11 +1696,33 @@ export interface components {
         readonly [key: string]: string | null;
       };
     };
-    readonly Limits: {
-      readonly approval_timeout_s: number | null;
-      readonly attempt_timeout_s: number;
+    readonly "Limits-Input": {
+      readonly allow_unknown_price?: boolean;
+      readonly approval_timeout?: (number | string) | null;
+      readonly attempt_timeout?: number | string;
+      readonly batch_size?: number | null;
+      readonly budget?: number | null;
+      readonly budget_per_day?: number | null;
+      readonly budget_total?: number | null;
+      readonly max_output_tokens?: number;
+      readonly max_repairs?: number;
+      readonly max_requests?: number | null;
+      readonly max_retries?: number;
+      readonly max_steps?: number;
+      readonly max_tokens?: number | null;
+      readonly max_turns?: number;
+      readonly max_workers?: number;
+      readonly model_patience?: number | string;
+      readonly timeout?: (number | string) | null;
+    };
+    readonly "Limits-Output": {
+      readonly allow_unknown_price?: boolean;
+      readonly approval_timeout: number | null;
+      readonly attempt_timeout: number;
       readonly batch_size: number | null;
-      readonly budget_nanousd: number | null;
+      readonly budget: number | null;
+      readonly budget_per_day?: number | null;
+      readonly budget_total?: number | null;
       readonly max_output_tokens: number;
       readonly max_repairs: number;
       readonly max_requests: number | null;
@@ -1709,21 +1731,8 @@ export interface components {
       readonly max_tokens: number | null;
       readonly max_turns: number;
       readonly max_workers: number;
-      readonly model_patience_s: number;
-      readonly timeout_s: number | null;
-    };
-    readonly LimitsBody: {
-      readonly approval_timeout?: number | null;
-      readonly attempt_timeout?: number | null;
-      readonly batch_size?: number | null;
-      readonly budget?: number | null;
-      readonly max_output_tokens?: number | null;
-      readonly max_requests?: number | null;
-      readonly max_steps?: number | null;
-      readonly max_tokens?: number | null;
-      readonly max_workers?: number | null;
-      readonly model_patience?: number | null;
-      readonly timeout?: number | null;
+      readonly model_patience: number;
+      readonly timeout: number | null;
     };
     readonly ModelCallBegan: {
       readonly at: string;
@@ -1812,13 +1821,6 @@ export interface components {
       readonly max_workers?: number | null;
       readonly name: string;
       readonly scopes?: readonly components["schemas"]["Scope"][];
-    };
-    readonly NewLimits: {
-      readonly budget?: number | null;
-      readonly max_requests?: number | null;
-      readonly max_tokens?: number | null;
-      readonly max_turns?: number | null;
-      readonly timeout?: number | null;
     };
     readonly NewWebhook: {
       readonly events?: readonly ("run.finished" | "run.asks" | "run.failed")[];
@@ -2033,7 +2035,7 @@ export interface components {
       readonly work_order_id: string;
     };
     readonly ResumeBody: {
-      readonly limits?: components["schemas"]["NewLimits"];
+      readonly limits?: components["schemas"]["Limits-Input"];
     };
     readonly RetentionInfo: {
       readonly checked_at: string | null;
@@ -2047,7 +2049,7 @@ export interface components {
         readonly [key: string]: unknown;
       } | null;
       readonly confirmed?: boolean;
-      readonly limits?: components["schemas"]["NewLimits"];
+      readonly limits?: components["schemas"]["Limits-Input"];
       readonly subtasks?: readonly string[];
     };
     readonly Review: {
@@ -2099,7 +2101,7 @@ export interface components {
       readonly epoch: number;
       readonly held_back?: components["schemas"]["Money"];
       readonly held_back_s?: number;
-      readonly limits?: components["schemas"]["Limits"] | null;
+      readonly limits?: components["schemas"]["Limits-Output"] | null;
       readonly name?: string | null;
       readonly needs_prices?: boolean;
       readonly seq: number;
@@ -2148,7 +2150,7 @@ export interface components {
       };
       readonly judging?: readonly string[];
       readonly key_id?: string;
-      readonly limits: components["schemas"]["Limits"];
+      readonly limits: components["schemas"]["Limits-Output"];
       readonly messages?: readonly components["schemas"]["Said"][];
       readonly models: components["schemas"]["ModelChoice"];
       readonly name?: string;
@@ -2257,10 +2259,13 @@ export interface components {
       readonly words: components["schemas"]["EventWords"];
     };
     readonly RunLimits: {
-      readonly approval_timeout_s: number | null;
-      readonly attempt_timeout_s: number;
+      readonly allow_unknown_price?: boolean;
+      readonly approval_timeout: number | null;
+      readonly attempt_timeout: number;
       readonly batch_size: number | null;
-      readonly budget_usd: number | null;
+      readonly budget: number | null;
+      readonly budget_per_day?: number | null;
+      readonly budget_total?: number | null;
       readonly max_output_tokens: number;
       readonly max_repairs: number;
       readonly max_requests: number | null;
@@ -2269,8 +2274,8 @@ export interface components {
       readonly max_tokens: number | null;
       readonly max_turns: number;
       readonly max_workers: number;
-      readonly model_patience_s: number;
-      readonly timeout_s: number | null;
+      readonly model_patience: number;
+      readonly timeout: number | null;
       readonly unpriced_models: readonly string[];
     };
     readonly RunLine: {
@@ -2577,12 +2582,10 @@ export interface components {
     /** @enum {string} */
     readonly StepStatus: "pending" | "running" | "waiting" | "completed" | "failed" | "dropped";
     readonly Submission: {
-      readonly allow_unknown_price?: boolean;
-      readonly approve?: ("ask" | "auto" | "never") | null;
-      readonly approve_plan?: boolean;
-      readonly approve_rules?: {
+      readonly approve?: ("ask" | "auto" | "never") | {
         readonly [key: string]: "ask" | "auto" | "never";
       } | null;
+      readonly approve_plan?: boolean;
       readonly check?: ("judge" | "exact" | "off") | null;
       readonly flow?: string;
       readonly inputs?: readonly unknown[] | null;
@@ -2590,7 +2593,7 @@ export interface components {
         readonly [key: string]: string;
       } | null;
       readonly lead_model?: string | null;
-      readonly limits?: components["schemas"]["LimitsBody"];
+      readonly limits?: components["schemas"]["Limits-Input"];
       readonly model?: string | null;
       readonly name?: string;
       readonly offline?: boolean;
@@ -3071,8 +3074,8 @@ export type KeyCeilings = components["schemas"]["KeyCeilings"];
 export type KeyDocument = components["schemas"]["KeyDocument"];
 export type KeysList = components["schemas"]["KeysList"];
 export type Labels = components["schemas"]["Labels"];
-export type Limits = components["schemas"]["Limits"];
-export type LimitsBody = components["schemas"]["LimitsBody"];
+export type LimitsInput = components["schemas"]["Limits-Input"];
+export type LimitsOutput = components["schemas"]["Limits-Output"];
 export type ModelCallBegan = components["schemas"]["ModelCallBegan"];
 export type ModelCallDocument = components["schemas"]["ModelCallDocument"];
 export type ModelCallReturned = components["schemas"]["ModelCallReturned"];
@@ -3080,7 +3083,6 @@ export type ModelChoice = components["schemas"]["ModelChoice"];
 export type ModelInfo = components["schemas"]["ModelInfo"];
 export type Money = components["schemas"]["Money"];
 export type NewKey = components["schemas"]["NewKey"];
-export type NewLimits = components["schemas"]["NewLimits"];
 export type NewWebhook = components["schemas"]["NewWebhook"];
 export type NoteEmitted = components["schemas"]["NoteEmitted"];
 export type Nothing = components["schemas"]["Nothing"];
@@ -3210,85 +3212,79 @@ export const RUN_STATUSES: readonly RunStatus[] = [
 /** Every value of RunSort. */
 export const RUN_SORTS: readonly RunSort[] = ["created", "cost", "duration", "status", "flow"];
 
-/** The schema of `limits` of Submission. */
+/** The schema of limits in a form. */
 export const LIMITS: Schema = {
-  "type": "object",
-  "description":
-    "Limits of a run. A missing field keeps the server's limit. Higher limits, and null, which removes one, need the\nscope admin.",
   "properties": {
     "budget": {
       "anyOf": [{ "type": "number" }, { "type": "null" }],
-      "description": "Maximum cost in US dollars.",
+      "description": "Most that a run may cost. If you set it, prices must be known.",
+    },
+    "max_steps": {
+      "description": "Most work orders: the first plan, and repairs.",
+      "type": "integer",
+    },
+    "max_workers": {
+      "description": "Most steps of a run that are carried out at once.",
+      "type": "integer",
     },
     "timeout": {
       "anyOf": [{ "type": "number" }, { "type": "null" }],
-      "description": "Maximum run time in seconds.",
+      "description": "Longest time that a run may take.",
     },
     "max_requests": {
       "anyOf": [{ "type": "integer" }, { "type": "null" }],
-      "description": "Maximum number of model calls.",
+      "description": "Most model calls of a run.",
     },
     "max_tokens": {
       "anyOf": [{ "type": "integer" }, { "type": "null" }],
-      "description": "Maximum tokens of all model calls.",
-    },
-    "max_steps": {
-      "anyOf": [{ "type": "integer" }, { "type": "null" }],
-      "description": "Maximum work orders, including the first.",
-    },
-    "max_workers": {
-      "anyOf": [{ "type": "integer" }, { "type": "null" }],
-      "description": "Maximum steps that run at once.",
+      "description": "Most tokens of all model calls of a run together.",
     },
     "batch_size": {
       "anyOf": [{ "type": "integer" }, { "type": "null" }],
-      "description": "Start subtasks in groups of this size.",
+      "description": "Start subtasks in groups of this size instead of all at once.",
     },
     "max_output_tokens": {
-      "anyOf": [{ "type": "integer" }, { "type": "null" }],
-      "description": "Maximum tokens of one reply.",
+      "description": "Most tokens of one reply; reasoning has 8,000 more.",
+      "type": "integer",
+    },
+    "attempt_timeout": {
+      "description": "Longest time of one attempt at a step.",
+      "type": "number",
+    },
+    "model_patience": {
+      "description":
+        "How long a call waits for a model server that is away, or that does not begin to answer.",
+      "type": "number",
     },
     "approval_timeout": {
       "anyOf": [{ "type": "number" }, { "type": "null" }],
-      "description": "Seconds until an unanswered approval is denied.",
-    },
-    "attempt_timeout": {
-      "anyOf": [{ "type": "number" }, { "type": "null" }],
-      "description": "Maximum time of one attempt in seconds.",
-    },
-    "model_patience": {
-      "anyOf": [{ "type": "number" }, { "type": "null" }],
-      "description":
-        "Seconds to wait for a model server that is away, or for the beginning of an answer.",
+      "description": "When an approval that nobody answers is denied.",
     },
   },
 };
 
-/** The schema of `limits` of ResumeBody. */
+/** The schema of limits in a form. */
 export const NEW_LIMITS: Schema = {
-  "type": "object",
-  "description":
-    "Limits of a run that is continued, for the run as a whole. A missing field keeps its limit.",
   "properties": {
     "budget": {
       "anyOf": [{ "type": "number" }, { "type": "null" }],
-      "description": "Maximum cost in US dollars.",
+      "description": "Most that a run may cost. If you set it, prices must be known.",
     },
     "timeout": {
       "anyOf": [{ "type": "number" }, { "type": "null" }],
-      "description": "Maximum run time in seconds.",
+      "description": "Longest time that a run may take.",
     },
     "max_requests": {
       "anyOf": [{ "type": "integer" }, { "type": "null" }],
-      "description": "Maximum number of model calls.",
+      "description": "Most model calls of a run.",
     },
     "max_tokens": {
       "anyOf": [{ "type": "integer" }, { "type": "null" }],
-      "description": "Maximum tokens of all model calls.",
+      "description": "Most tokens of all model calls of a run together.",
     },
     "max_turns": {
-      "anyOf": [{ "type": "integer" }, { "type": "null" }],
-      "description": "Maximum turns of the lead of a research run, or of a worker that leads.",
+      "description": "Most model calls of one attempt; of a run that continues, of its lead.",
+      "type": "integer",
     },
   },
 };
@@ -3298,8 +3294,10 @@ export const SETTINGS: Schema = {
   "type": "object",
   "properties": {
     "approve": {
-      "anyOf": [{ "type": "string", "enum": ["ask", "auto", "never"] }, { "type": "null" }],
-      "description": "What to do with calls that need approval. Default: the server's policy.",
+      "type": "string",
+      "enum": ["ask", "auto", "never"],
+      "description":
+        'What to do with calls that need approval: a policy, or policies by what they match, of which the first counts: {"tool:send_*": "auto", "*": "ask"}. Default: as the server has it.',
     },
     "approve_plan": {
       "type": "boolean",

@@ -31,4 +31,4 @@ async def trip(run: FlowContext):
 
 
 if __name__ == "__main__":
-    print(Leadhand(offline=True, flows=[trip]).run_sync("Paris, Lille", flow="trip"))
+    print(Leadhand(model="offline", flows=[trip]).run_sync("Paris, Lille", flow="trip"))

@@ -21,4 +21,4 @@ async def reply(run: FlowContext):
 
 
 if __name__ == "__main__":
-    print(Leadhand(offline=True, flows=[reply]).run_sync("The parcel is late.", flow="reply").question)
+    print(Leadhand(model="offline", flows=[reply]).run_sync("The parcel is late.", flow="reply").question)

@@ -18,4 +18,4 @@ async def compare_weather(run: FlowContext) -> str:
 
 
 if __name__ == "__main__":
-    print(Leadhand(offline=True, flows=[compare_weather]).run_sync("Paris, Nice, Lille", flow="compare-weather"))
+    print(Leadhand(model="offline", flows=[compare_weather]).run_sync("Paris, Nice, Lille", flow="compare-weather"))

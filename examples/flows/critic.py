@@ -35,4 +35,4 @@ async def poem(run: FlowContext, rounds: int = 3):
 
 
 if __name__ == "__main__":
-    print(Leadhand(offline=True, flows=[poem]).run_sync("the sea", flow="poem"))
+    print(Leadhand(model="offline", flows=[poem]).run_sync("the sea", flow="poem"))

@@ -33,4 +33,4 @@ async def orders(run: FlowContext) -> str:
 
 
 if __name__ == "__main__":
-    print(Leadhand(offline=True, flows=[orders]).run_sync("A-1, A-2, B-3", flow="orders"))
+    print(Leadhand(model="offline", flows=[orders]).run_sync("A-1, A-2, B-3", flow="orders"))

@@ -22,4 +22,4 @@ async def translate(run: FlowContext, languages: list[str] = ["French", "German"
 
 
 if __name__ == "__main__":
-    print(Leadhand(offline=True, flows=[translate]).run_sync("Good morning", flow="translate", languages=["Dutch"]))
+    print(Leadhand(model="offline", flows=[translate]).run_sync("Good morning", flow="translate", languages=["Dutch"]))

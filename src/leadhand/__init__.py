@@ -29,6 +29,7 @@ if TYPE_CHECKING:
         UsageError,
     )
     from leadhand.core.events import Entry
+    from leadhand.core.limits import Limits
     from leadhand.core.run import RunStatus
     from leadhand.core.tool import Effect, Source, ToolReturn
     from leadhand.core.work_result import Claim
@@ -45,6 +46,7 @@ _WHERE = {
     "leadhand.core.errors": "ConfigurationError FailureClass LeadhandError NoSuchRun RunOwned StoreError ToolError"
     " UsageError",
     "leadhand.core.events": "Entry",
+    "leadhand.core.limits": "Limits",
     "leadhand.core.work_result": "Claim",
     "leadhand.core.run": "RunStatus",
     "leadhand.core.tool": "Effect Source ToolReturn",
@@ -67,6 +69,7 @@ __all__ = [
     "FailureClass",
     "Leadhand",
     "LeadhandError",
+    "Limits",
     "MissingPart",
     "NoSuchRun",
     "OpenApproval",

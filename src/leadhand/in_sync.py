@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Coroutine, Iterable, Mapping
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any
 
 from leadhand.app.export.answers import Wanted
-from leadhand.app.new_limits import NewLimits
 from leadhand.app.project.flows import DEFAULT, REPORT, RESEARCH, FlowName, listed
 from leadhand.app.runtime.blocking import Driven, T, answer_of
 from leadhand.app.runtime.runtime import Runtime
 from leadhand.core.errors import UsageError
+from leadhand.core.limits import Limits
 from leadhand.flows.seam.function import Worker
 from leadhand.flows.seam.results import Result
 from leadhand.mapping import Mapped
@@ -24,12 +24,14 @@ class InSync(Answering):
     """What :class:`~leadhand.Leadhand` offers code without an event loop, and notebooks; and maps."""
 
     agents: Mapping[str, BoundAgent]
+    stages: list[dict[str, Any]]
+    """The stages of reports that this process adds or changes, by their settings."""
     _runtime: Runtime | None
 
     async def start(self, request: str, **given: Any) -> Run[Any]:
         raise NotImplementedError
 
-    async def resume(self, run_id: str, *, deps: Any = None, **limits: Unpack[NewLimits]) -> Run[Any]:
+    async def resume(self, run_id: str, *, limits: Limits | None = None, deps: Any = None) -> Run[Any]:
         raise NotImplementedError
 
     async def follow_up(self, run_id: str, request: str, **options: Any) -> Run[Any]:
@@ -57,11 +59,12 @@ class InSync(Answering):
         """Write a report on a topic and return it: plan, research in parallel, write with citations, review, revise.
 
         ``agents`` changes, adds and switches off stages, each by its name or as an object of settings:
-        ``["fact-checker", {"name": "writer", "model": "…"}]``. By default, every agent of this Leadhand takes part.
+        ``["fact-checker", {"name": "writer", "model": "…"}]``. By default, every stage among the workers of this
+        Leadhand takes part, with the settings of the project.
         ``options`` are further options of the flow ``report``. Raises as :meth:`start` does.
         """
         given: dict[str, Any] = {"max_revisions": max_revisions, "review": review, **options}
-        stages = list(self.agents if agents is None else agents)
+        stages = self.stages if agents is None else list(agents)
         return await self.run(topic, flow=REPORT, output=output, agents=stages, **given)
 
     async def research(
@@ -97,7 +100,7 @@ class InSync(Answering):
 
     def report_sync(self, topic: str, *, output: Wanted[ValueT] = None, **options: Any) -> Answer[ValueT]:
         """Call :meth:`report` from code without an event loop, or from a notebook. Ctrl-C pauses the run."""
-        given: dict[str, Any] = {"agents": list(self.agents), **options}
+        given: dict[str, Any] = {"agents": self.stages, **options}
         return self._sync(self.start(topic, flow=REPORT, output=output, **given))
 
     def follow_up_sync(self, run_id: str, request: str, **options: Any) -> Answer:
@@ -108,9 +111,9 @@ class InSync(Answering):
         """Call :meth:`research` from code without an event loop, or from a notebook. Ctrl-C pauses the run."""
         return self._sync(self.start(question, flow=RESEARCH, output=output, **options))
 
-    def resume_sync(self, run_id: str, *, deps: Any = None, **limits: Unpack[NewLimits]) -> Answer:
+    def resume_sync(self, run_id: str, *, limits: Limits | None = None, deps: Any = None) -> Answer:
         """Resume a run and return its answer, from code without an event loop. Ctrl-C pauses the run."""
-        return self._sync(self.resume(run_id, deps=deps, **limits))
+        return self._sync(self.resume(run_id, limits=limits, deps=deps))
 
     def _sync(self, starting: Coroutine[Any, Any, Driven[T]]) -> T:
         """Drive a run to its rest. On KeyboardInterrupt it is paused, and the error says how to resume it."""

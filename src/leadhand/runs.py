@@ -6,12 +6,11 @@ import asyncio
 import contextlib
 import inspect
 from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Iterable, Mapping
-from typing import Any, Generic, Unpack
+from typing import Any, Generic
 
-from leadhand.app.arguments import check_request
+from leadhand.app.arguments import check_request, patch
 from leadhand.app.export.answers import Answer as Answer
 from leadhand.app.export.answers import ValueT as ValueT
-from leadhand.app.new_limits import NewLimits, known_limits
 from leadhand.app.run_settings import NewRun, Output
 from leadhand.app.runtime.answer_text import TextPiece as TextPiece
 from leadhand.app.runtime.answer_text import TextRestarted as TextRestarted
@@ -24,6 +23,7 @@ from leadhand.core import events as ev
 from leadhand.core.approval import Approval
 from leadhand.core.decide import due
 from leadhand.core.errors import RunOwned, UsageError
+from leadhand.core.limits import Limits
 from leadhand.core.relations import open_approvals
 from leadhand.core.run import ENDED, RunStatus
 from leadhand.core.state import RunState
@@ -101,7 +101,9 @@ class Run(Answering, Generic[ValueT]):
         drive: bool,
         on_approval: OnApproval | None = None,
         output: Output = None,
+        deps: Any = None,
     ) -> None:
+        """``deps`` are objects of this run alone, which it has whenever it is driven here."""
         self._runtime = runtime
         self._output = output
         self._state = state
@@ -110,13 +112,17 @@ class Run(Answering, Generic[ValueT]):
         self._asked: dict[tuple[str, str], asyncio.Task[None]] = {}
         """The calls of ``on_approval``, by the id of the approval and its attempt."""
         self._drives = drive
-        self._deps = runtime.toolbox.deps_of_runs.get(state.run_id)
-        """Objects of this run alone: it may be continued after its end."""
-        self._driving = runtime.driving(state, self._note) if drive else None
+        self._deps = runtime.toolbox.deps_of_runs.get(state.run_id) if deps is None else deps
+        self._driving = self._driven(state) if drive else None
         if self._driving is not None and runtime.cluster is not None and runtime.texts.shows_all:
             live = runtime.cluster.live
             live.watch(state.run_id)
             self._driving.add_done_callback(lambda _: live.unwatch(state.run_id))
+
+    def _driven(self, state: RunState) -> asyncio.Task[RunState]:
+        """Drive the run in the background."""
+        self._runtime.give(state.run_id, self._deps)
+        return self._runtime.driving(state, self._note)
 
     @property
     def run_id(self) -> str:
@@ -244,17 +250,20 @@ class Run(Answering, Generic[ValueT]):
             return False
         if not due(state := await self._runtime.load(self.run_id, self._state)):
             return False
-        self._runtime.give(self.run_id, self._deps)
         try:
-            state = await self._runtime.take_over(self.run_id, known=state)
+            with self._runtime.lending(self.run_id, self._deps):
+                state = await self._runtime.take_over(self.run_id, known=state)
         except RunOwned:
             self._driving = None  # another process was faster: follow it
         else:
-            self._driving = self._runtime.driving(state, self._note)
+            self._driving = self._driven(state)
         return True
 
     async def answer(self) -> Answer[ValueT]:
-        """The outcome of the run once it has ended, is paused or waits for people. Raises as :meth:`wait` does."""
+        """The outcome of the run once it has ended, is paused or waits for people. Raises as :meth:`wait` does.
+
+        A run that waits has an answer without text: answer its approvals or its question, then call this again.
+        """
         await self.wait()
         return Answer(await self.document(), self._output)
 
@@ -276,7 +285,7 @@ class Run(Answering, Generic[ValueT]):
         *,
         flow: str = "",
         model: str | None = None,
-        limits: Mapping[str, float | None] | None = None,
+        limits: Limits | None = None,
         output: Output = None,
         name: str = "",
         tags: Mapping[str, str] | None = None,
@@ -287,20 +296,20 @@ class Run(Answering, Generic[ValueT]):
         """Start a run that follows up this one, and return at once; it continues in the background of this loop.
 
         It has the flow, the options, the models, the documents, the limits, the output and the tags of this run, where
-        you give no others: ``flow``, ``options`` of the flow, one ``model`` for all workers, ``limits`` by the names
-        that :class:`~leadhand.Leadhand` gives them, an ``output``, and ``tags``. It has a ``name``, a ``priority``
+        you give no others: ``flow``, ``options`` of the flow, one ``model`` for all workers, ``limits``, an
+        ``output``, and ``tags``. It has a ``name``, a ``priority``
         and ``deps`` of its own. Its planner receives this run's request, answer and sources. Raises UsageError while
         this run has not ended, and otherwise as :meth:`Leadhand.start` does.
         """
         checked, runtime = check_request(request, example='run.follow_up("And tomorrow?")'), self._runtime
         earlier = await follow_ups.load_earlier(runtime, self.run_id)
-        settings = follow_ups.continued(earlier.definition, runtime.settings, model=model, limits=limits)
+        settings = follow_ups.continued(earlier.definition, runtime.settings, model=model, limits=patch(limits))
         output = self._output if output is None else output
         run = NewRun(name=name, tags=tags, priority=priority, output=output, deps=deps)
         state = await follow_ups.start(
             runtime, earlier, checked, flow=flow, options=options, settings=settings, run=run
         )
-        return Run(runtime, state, drive=True, on_approval=self._on_approval, output=output)
+        return Run(runtime, state, drive=True, on_approval=self._on_approval, output=output, deps=deps)
 
     async def reply(self, text: str) -> None:
         """Answer the oldest open question of the run; :meth:`answer` then continues it, if no other process drives it.
@@ -340,20 +349,19 @@ class Run(Answering, Generic[ValueT]):
         args: dict[str, Any] | None = None,
         *,
         confirmed: bool = False,
-        **limits: Unpack[NewLimits],
+        limits: Limits | None = None,
     ) -> None:
         """Retry subtasks by their keys (without keys: all failed ones), and the subtasks that they blocked.
 
         ``args`` replaces all arguments of one subtask; ``confirmed`` allows you to retry subtasks that made, or may
         have made, an irreversible call. You can retry while the run is driven, by this or another process, and after
         its end: the run then reopens and continues in the background of this process, unless another process drives
-        it; :meth:`answer` returns the new answer. ``limits`` are other limits of the run: ``budget``, ``timeout``,
-        ``max_requests``, ``max_tokens``, and ``max_turns`` of the lead of a research run, which continues where a limit
-        stopped it. A paused run retries when it is resumed. Raises UsageError for what cannot be retried,
+        it; :meth:`answer` returns the new answer. ``limits`` are other limits of the run, as for
+        :meth:`Leadhand.resume`. A paused run retries when it is resumed. Raises UsageError for what cannot be retried,
         ConfigurationError if the run continues here and a tool is missing.
         """
         request = operator.retry(by=user(), subtasks=subtasks, args=args, confirmed=confirmed)
-        await self._want(request, known_limits(limits))
+        await self._want(request, patch(limits))
 
     async def skip(self, subtask: str, reason: str = "") -> None:
         """Skip a subtask that is not running; it becomes a gap of the answer. As with :meth:`retry`, this works from
@@ -368,12 +376,12 @@ class Run(Answering, Generic[ValueT]):
         """
         await self._want(operator.supply(by=user(), subtask=subtask, summary=summary, raw=raw))
 
-    async def _want(self, request: ev.StepRequested, limits: NewLimits | None = None) -> None:
+    async def _want(self, request: ev.StepRequested, limits: Limits = operator.NONE) -> None:
         """Submit a person's request, and drive the run if no other process does."""
-        self._runtime.give(self.run_id, self._deps)
-        state = await operator.want(self._runtime, self.run_id, request, limits)
+        with self._runtime.lending(self.run_id, self._deps):
+            state = await operator.want(self._runtime, self.run_id, request, limits)
         if state is not None:
             self._state = state
-            self._driving = self._runtime.driving(state, self._note)
+            self._driving = self._driven(state)
         elif self._driving is not None and self._driving.done():
             self._driving = None  # another process drives it, or will do so

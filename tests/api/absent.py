@@ -6,7 +6,9 @@ import asyncio
 from pathlib import Path
 from typing import Any
 
-from leadhand import FailureClass, Leadhand, Worker
+from leads import leadhand_of
+
+from leadhand import FailureClass, Worker
 from leadhand.core.conversation import AssistantMessage
 from leadhand.core.errors import Failure
 from leadhand.core.events import StepSettled
@@ -51,7 +53,7 @@ class Uneven:
 
 async def orphaned(home: Path, **team: Any) -> str:
     """A run with a result and a failure, whose process ended while it worked at the rest."""
-    async with Leadhand(models=Uneven(), flows=[three], home=home, **team) as lead:
+    async with leadhand_of(models=Uneven(), flows=[three], home=home, **team) as lead:
         runtime = await lead.runtime()
         state = await runtime.start("write", flow="three", options={"style": "long"})
         runtime.driving(state)

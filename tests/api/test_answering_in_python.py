@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from api.conftest import LeadOf
+from leads import leadhand_of
 
 from leadhand import Leadhand, NoSuchRun, RunStatus, ToolContext, ToolReturn, UsageError, tool
 from leadhand.app.steering.approvals import OpenApproval
@@ -37,7 +38,7 @@ def bank() -> Bank:
 
 def lead(home: Path, bank: Bank, *people: str, **more: Any) -> Leadhand:
     models = LeadOf("pay", [{"to": each} for each in people])
-    return Leadhand(models=models, tools=[bank.pay], home=home, **more)
+    return leadhand_of(models=models, tools=[bank.pay], home=home, **more)
 
 
 @pytest.mark.parametrize("door", ["run", "lead"])
@@ -193,8 +194,8 @@ async def test_tools_get_what_the_program_gives_them(home: Path) -> None:
         return ToolReturn(summary=f"hello {context.deps['user']}")
 
     given = {"user": "Ann"}
-    async with Leadhand(models=LeadOf("greet", [{}]), tools=[greet], home=home, deps=given) as leadhand:
-        answer = await leadhand.run("greet")
+    async with Leadhand(models=LeadOf("greet", [{}]), tools=[greet], home=home) as leadhand:
+        answer = await leadhand.run("greet", deps=given)
     assert "hello Ann" in answer.text
     async with Leadhand(models=LeadOf("greet", [{}]), tools=[greet], home=home) as leadhand:
         assert (await leadhand.run("greet")).status is RunStatus.FAILED

@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from leads import leadhand_of
 
-from leadhand import ConfigurationError, Leadhand, RunStatus, ToolReturn, UsageError, tool
-from leadhand.app.arguments import USUAL_BUDGET, Usual, approval_rules
+from leadhand import ConfigurationError, Leadhand, Limits, RunStatus, ToolReturn, UsageError, tool
+from leadhand.app.arguments import approvals
 from leadhand.app.settings import user
 from leadhand.core.tool import ApprovalPolicy
 from leadhand.ports.models import ModelProfile
@@ -94,7 +95,7 @@ async def test_the_process_that_drives_a_run_goes_on_when_another_answers(lead_o
     models._plan["subtasks"].append({"name": "look", "tool": "look", "args": {}})
     async with (
         Leadhand(models=models, tools=[bank.pay, bank.look], home=home) as driver,
-        Leadhand(offline=True, home=home) as other,
+        Leadhand(model="offline", home=home) as other,
     ):
         run = await driver.start("pay and look")
         (asked,) = await until(other.approvals, bool)
@@ -195,7 +196,7 @@ async def test_what_became_of_a_call_is_settled(lead_of: Any, home: Path, bank: 
 
 async def test_a_question_stands_as_long_as_was_said(lead_of: Any, home: Path, bank: Bank) -> None:
     models = lead_of("pay", [{"to": "Ann"}])
-    async with Leadhand(models=models, tools=[bank.pay], home=home, approval_timeout=0.3) as lead:
+    async with Leadhand(models=models, tools=[bank.pay], home=home, limits=Limits(approval_timeout=0.3)) as lead:
         run_id = await asking(lead)
         (asked,) = await lead.approvals()
         await until(lead.approvals, lambda left: not left)
@@ -210,8 +211,8 @@ async def test_a_question_stands_as_long_as_was_said(lead_of: Any, home: Path, b
 @pytest.mark.parametrize(
     ("settings", "paid"),
     [
-        ({"approve_rules": {"effect:once": "auto"}}, True),
-        ({"approve_rules": {"tool:p?y": "never", "effect:once": "auto"}}, False),
+        ({"approve": {"effect:once": "auto"}}, True),
+        ({"approve": {"tool:p?y": "never", "*": "auto"}}, False),
         ({"approve": "auto"}, True),
         ({"approve": "never"}, False),
     ],
@@ -220,19 +221,21 @@ async def test_rules_are_kept_with_the_run(
     lead_of: Any, home: Path, bank: Bank, settings: dict[str, Any], paid: bool
 ) -> None:
     models = lead_of("pay", [{"to": "Ann"}])
-    async with Leadhand(models=models, tools=[bank.pay], home=home, **settings) as lead:
+    async with leadhand_of(models=models, tools=[bank.pay], home=home, **settings) as lead:
         run = await lead.start("pay")
         state = await run.wait()
 
     assert state.status is not RunStatus.WAITING
     assert bool(bank.paid) is paid
-    assert list(state.definition.approve_rules) == list(settings.get("approve_rules", {}))
+    assert bool(state.definition.approve_rules) is isinstance(settings["approve"], dict)
 
 
 def test_rules_are_read_in_their_order() -> None:
     rules = {"tool:send_*": "auto", "toolset:mail": "ask", "effect:*": "never", "origin:shop.*": "auto"}
-    assert list(approval_rules(rules)) == list(rules)
-    assert set(approval_rules(rules).values()) == set(ApprovalPolicy)
+    found = approvals({**rules, "*": "never"})
+    assert list(found["approve_rules"]) == list(rules)
+    assert {*found["approve_rules"].values()} == {*ApprovalPolicy}
+    assert (found["approve"], approvals("auto")) == (ApprovalPolicy.NEVER, {"approve": ApprovalPolicy.AUTO})
 
 
 # --- money -----------------------------------------------------------------------------------------------------------
@@ -260,18 +263,18 @@ async def test_a_budget_that_cannot_bind_is_refused_unless_that_is_allowed(
 ) -> None:
     for bounded in ({"budget": budget}, {"budget": None, "budget_per_day": budget}):
         with pytest.raises(ConfigurationError) as refused:
-            async with Leadhand(models=priced(lead_of), home=home, **bounded):
+            async with leadhand_of(models=priced(lead_of), home=home, **bounded):
                 pass
         assert "custom" in refused.value.what
         assert "allow_unknown_price=True" in refused.value.how
     for allowed in ({"budget": budget, "allow_unknown_price": True}, {"budget": None}, {}):
-        async with Leadhand(models=priced(lead_of), home=home, **allowed):
+        async with leadhand_of(models=priced(lead_of), home=home, **allowed):
             pass
 
 
 async def test_without_money_no_model_that_costs_any_is_asked(lead_of: Any, home: Path) -> None:
     models = priced(lead_of, input_nanousd=1, output_nanousd=1)
-    async with Leadhand(models=models, home=home, budget=0) as lead:
+    async with Leadhand(models=models, home=home, limits=Limits(budget=0)) as lead:
         answer = await lead.run("pay")
 
     assert models.asked == 0
@@ -281,17 +284,16 @@ async def test_without_money_no_model_that_costs_any_is_asked(lead_of: Any, home
 
 
 def test_the_usual_budget_is_told_from_one_that_was_asked_for(home: Path) -> None:
-    assert isinstance(USUAL_BUDGET, Usual)
-    assert not Leadhand(offline=True, home=home).settings.budget_set
-    assert Leadhand(offline=True, home=home, budget=1.0).settings.budget_set
-    answer = Leadhand(offline=True, home=home, budget=0).run_sync("Weather in Paris?")
+    assert not Leadhand(model="offline", home=home).settings.needs_prices
+    assert Leadhand(model="offline", home=home, limits=Limits(budget=1.0)).settings.needs_prices
+    answer = Leadhand(model="offline", home=home, limits=Limits(budget=0)).run_sync("Weather in Paris?")
     assert answer.status is RunStatus.SUCCEEDED
 
 
 def test_a_rule_for_a_tool_that_is_not_there_is_a_slip_and_refused(tmp_path: Path) -> None:
-    lead = Leadhand(offline=True, home=tmp_path, approve_rules={"tool:weather_tol": "never"})
+    lead = Leadhand(model="offline", home=tmp_path, approve={"tool:weather_tol": "never"})
     with pytest.raises(UsageError, match="weather_tol") as refused:
         lead.run_sync("Weather in Paris?")
     assert "weather_tool" in refused.value.how
-    anything = Leadhand(offline=True, home=tmp_path, approve_rules={"tool:send_*": "never"})
+    anything = Leadhand(model="offline", home=tmp_path, approve={"tool:send_*": "never"})
     assert anything.run_sync("Weather in Paris?").status is RunStatus.SUCCEEDED

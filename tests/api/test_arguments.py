@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from leads import leadhand_of
 
-from leadhand import ConfigurationError, Leadhand, NoSuchRun, RunStatus, ToolReturn, UsageError, tool
+from leadhand import ConfigurationError, Leadhand, Limits, NoSuchRun, RunStatus, ToolReturn, UsageError, tool
 from leadhand.app.settings import make_home
 from leadhand.hooks import BeforeModel, Block, Hook
 
@@ -32,7 +33,7 @@ def _hook(timeout: Any) -> Hook:
 )
 def test_what_is_no_request_is_refused_and_shown_one_in_python(home: Path, request_: Any) -> None:
     with pytest.raises(UsageError) as refused:
-        Leadhand(offline=True, home=home).run_sync(request_)
+        Leadhand(model="offline", home=home).run_sync(request_)
 
     assert two_lines(refused.value)
     assert "leadhand run" not in refused.value.how
@@ -59,14 +60,14 @@ def test_what_is_no_request_is_refused_and_shown_one_in_python(home: Path, reque
         {"max_tokens": -1},
         {"approve": "maybe"},
         {"approve": 5},
-        {"approve_rules": "ask"},
-        {"approve_rules": {5: "ask"}},
-        {"approve_rules": {"tool": "ask"}},
-        {"approve_rules": {"toll:x": "ask"}},
-        {"approve_rules": {"tool:": "ask"}},
-        {"approve_rules": {"tool:x": "maybe"}},
-        {"approve_rules": {"tool:x": None}},
-        {"approve_rules": {"effect:onec": "ask"}},
+        {"approve": {5: "ask"}},
+        {"approve": {"*": "maybe"}},
+        {"approve": {"tool": "ask"}},
+        {"approve": {"toll:x": "ask"}},
+        {"approve": {"tool:": "ask"}},
+        {"approve": {"tool:x": "maybe"}},
+        {"approve": {"tool:x": None}},
+        {"approve": {"effect:onec": "ask"}},
         {"approval_timeout": 0},
         {"approval_timeout": "1"},
         {"tools": [42]},
@@ -75,35 +76,34 @@ def test_what_is_no_request_is_refused_and_shown_one_in_python(home: Path, reque
         {"tools": [dict.get]},
         {"home": ""},
         {"home": 5},
-        {"database": ""},
-        {"database": 5},
+        {"store": ""},
+        {"store": 5},
         {"model": ""},
         {"model": "\ud800"},
         {"model": 5},
-        {"lead_model": ""},
+        {"model": {"lead": ""}},
+        {"model": {"writer": "offline"}},
         {"models": "offline"},
-        {"on_text": "print"},
-        {"offline": "yes"},
-        {"strict": "x"},
         {"allow_unknown_price": 1},
+        {"limits": {"budget": 1}},
         *({"hooks": [_hook(seconds)]} for seconds in (0, -1, True, "1", float("nan"), float("inf"))),
         {"flows": 3},
         {"flows": "mine"},
-        {"project": "shop"},
-        {"offline_rules": ["plan"]},
     ],
     ids=lambda given: next(iter(given)),
 )
 def test_arguments_that_cannot_be_are_refused(given: dict[str, Any]) -> None:
     with pytest.raises(UsageError) as refused:
-        Leadhand(**given)
+        leadhand_of(
+            **{"limits": Limits(**{name: given.pop(name) for name in {*given} & {*Limits.model_fields}}), **given}
+        )
 
     assert two_lines(refused.value)
 
 
 @pytest.mark.parametrize("run_id", [None, 5, "\ud800"])
 async def test_what_is_no_run_id_is_refused(home: Path, run_id: Any) -> None:
-    async with Leadhand(offline=True, home=home) as lead:
+    async with Leadhand(model="offline", home=home) as lead:
         with pytest.raises(UsageError):
             await lead.attach(run_id)
         with pytest.raises(UsageError):
@@ -112,29 +112,13 @@ async def test_what_is_no_run_id_is_refused(home: Path, run_id: Any) -> None:
             await lead.attach("run_1")
 
 
-@pytest.mark.parametrize("verb", ["resume", "fork", "retry"])
-async def test_an_unknown_limit_of_a_run_that_continues_is_refused_with_those_there_are(home: Path, verb: str) -> None:
-    async with Leadhand(offline=True, home=home) as lead:
-        answer = await lead.run("Weather in Paris?")
-        run: Any = await lead.get(answer.run_id)
-        for given in ({"budgett": 1}, {"by": "x"}, {"runtime": 1}):
-            with pytest.raises(UsageError) as refused:
-                await {
-                    "resume": lambda given=given: lead.resume(answer.run_id, **given),
-                    "fork": lambda given=given: lead.fork(answer.run_id, 2, **given),
-                    "retry": lambda given=given: run.retry(**given),
-                }[verb]()
-            assert repr(next(iter(given))) in refused.value.what
-            assert "max_turns" in refused.value.how
-
-
 async def test_a_setting_of_all_runs_is_pointed_to_where_it_belongs(home: Path) -> None:
     with pytest.raises(UsageError) as refused:
-        Leadhand(offline=True, home=home).run_sync("Weather in Paris?", timeout=0)
+        Leadhand(model="offline", home=home).run_sync("Weather in Paris?", timeout=0)
     assert refused.value.field == "options.timeout"
-    assert "Leadhand(timeout=…)" in refused.value.how
-    async with Leadhand(offline=True, home=home) as lead:
-        wrongs: list[dict[str, Any]] = [{"flow": 3}, {"plan_only": "x"}, {"budgett": 3}]
+    assert "limits=Limits(timeout=…)" in refused.value.how
+    async with Leadhand(model="offline", home=home) as lead:
+        wrongs: list[dict[str, Any]] = [{"flow": 3}, {"plan_only": "x"}, {"strict": "x"}, {"budgett": 3}]
         for wrong in wrongs:
             with pytest.raises(UsageError) as refused:
                 await lead.start("Weather in Paris?", **wrong)
@@ -148,7 +132,7 @@ async def test_a_setting_of_all_runs_is_pointed_to_where_it_belongs(home: Path) 
 
 async def test_runs_are_named_tagged_and_found_by_their_tags(home: Path) -> None:
     tags = {"team": "data", "env": "prod"}
-    async with Leadhand(offline=True, home=home) as lead:
+    async with Leadhand(model="offline", home=home) as lead:
         answer = await lead.run("Weather in Paris?", name=" Nightly ", tags=tags)
         await lead.run("Weather in Lyon?", tags={"team": "data"})
         again = await (await lead.get(answer.run_id)).follow_up("And in Rome?", tags={"env": "test"})
@@ -182,14 +166,16 @@ def test_a_name_tags_and_a_priority_that_cannot_be_are_refused_before_anything_i
     home: Path, given: dict[str, Any]
 ) -> None:
     with pytest.raises(UsageError) as refused:
-        Leadhand(offline=True, home=home).run_sync("Weather in Paris?", **given)
+        Leadhand(model="offline", home=home).run_sync("Weather in Paris?", **given)
 
     assert two_lines(refused.value)
     assert not home.exists()
 
 
 def test_requests_and_tokens_can_be_limited(home: Path) -> None:
-    answer = Leadhand(offline=True, home=home, max_requests=1, max_tokens=500_000).run_sync("Weather in Paris?")
+    answer = Leadhand(model="offline", home=home, limits=Limits(max_requests=1, max_tokens=500_000)).run_sync(
+        "Weather in Paris?"
+    )
 
     assert answer.document["limits"]["max_requests"] == 1
     assert answer.document["limits"]["max_tokens"] == 500_000
@@ -243,7 +229,7 @@ async def test_a_model_that_the_program_brings_along_is_not_looked_for_elsewhere
         await run.pause()
         await run.answer()
     go_on.set()
-    async with Leadhand(offline=True, tools=[step], home=home) as other:
+    async with Leadhand(model="offline", tools=[step], home=home) as other:
         with pytest.raises(ConfigurationError, match="custom"):
             await other.resume(run.run_id)
     async with Leadhand(models=models, tools=[step], home=home) as lead:

@@ -6,6 +6,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+from leads import leadhand_of
+
 from leadhand import Leadhand, tool
 from leadhand.cli.terminal.progress import Progress
 from leadhand.core.conversation import AssistantMessage, ToolMessage
@@ -51,7 +53,7 @@ async def test_after_an_approval_with_other_arguments_everybody_is_shown_what_wa
     post = Post()
     plan = plans(subtask("answer_eve", "send_mail", **ACCEPTED))
     model = ScriptedModel(plan=[plan], work=says("Eve has her answer."), lenient=True)
-    async with Leadhand(models=model, tools=[post.send_mail], worker_calls="always", home=tmp_path) as lead:
+    async with leadhand_of(models=model, tools=[post.send_mail], worker_calls="always", home=tmp_path) as lead:
         run = await lead.start("Answer Eve")
         await run.wait()
         (asked,) = await run.approvals()
@@ -105,7 +107,7 @@ async def test_a_call_that_a_hook_changed_is_shown_as_it_was_made(tmp_path: Path
     plan = plans(subtask("answer_eve", "send_mail", **ACCEPTED))
     model = ScriptedModel(plan=[plan], work=says("Eve has her answer."), lenient=True)
     settings: Any = {"approve": "auto", "hooks": [declined], "worker_calls": "always", "home": tmp_path}
-    async with Leadhand(models=model, tools=[post.send_mail], **settings) as lead:
+    async with leadhand_of(models=model, tools=[post.send_mail], **settings) as lead:
         answer = await lead.run("Answer Eve")
 
     assert post.sent == [DECLINED]

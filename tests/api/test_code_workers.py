@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from leads import leadhand_of
 from pydantic import BaseModel
 
 from leadhand import Answer, Leadhand, Run, tool
@@ -58,7 +59,7 @@ async def ran(
     home: Path, code: Callable[[Desk], Any], *steps: Any, worker: dict[str, Any] | None = None, **settings: Any
 ) -> tuple[Answer, Run, ScriptedModel]:
     model = models(*steps)
-    async with Leadhand(models=model, flows=[coded(code, **(worker or {}))], home=home, **settings) as lead:
+    async with leadhand_of(models=model, flows=[coded(code, **(worker or {}))], home=home, **settings) as lead:
         run = await lead.start("heat pumps", flow="coded")
         return await run.answer(), run, model
 
@@ -293,7 +294,7 @@ async def test_a_call_that_needs_approval_parks_it_and_its_finished_calls_are_no
 
     model = models("5")
     settings = {"flows": [coded(code, tools=("send", "look"))], "tools": [send, look], "home": home}
-    async with Leadhand(models=model, **settings) as lead:
+    async with leadhand_of(models=model, **settings) as lead:
         run = await lead.start("heat pumps", flow="coded")
         await run.wait()
         assert run.state.status == "waiting"

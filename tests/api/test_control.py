@@ -56,7 +56,7 @@ def pay(amount: int) -> ToolReturn:
 async def test_after_the_end_a_run_goes_on_here_and_has_another_answer(home: Path, lead_of: Any, url: str) -> None:
     shop = Shop(1)
     models = lead_of("shop", [{"n": 1}, {"n": 2}])
-    async with Leadhand(models=models, tools=[shop.tool], home=home, database=url) as lead:
+    async with Leadhand(models=models, tools=[shop.tool], home=home, store=url) as lead:
         run = await lead.start("both")
         assert (await run.answer()).status is RunStatus.PARTIAL
         first = [entry async for entry in run]
@@ -78,8 +78,8 @@ async def test_a_run_of_another_process_is_steered_and_driven_where_it_was(home:
     shop = Shop(1, waits=1)
     models = lead_of("shop", [{"n": 1}, {"n": 2}])
     async with (
-        Leadhand(models=models, tools=[shop.tool], home=home, database=url) as driving,
-        Leadhand(offline=True, home=home, database=url) as other,
+        Leadhand(models=models, tools=[shop.tool], home=home, store=url) as driving,
+        Leadhand(model="offline", home=home, store=url) as other,
     ):
         run = await driving.start("both")
         async for entry in run:

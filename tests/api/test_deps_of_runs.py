@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from leads import leadhand_of
 
 from leadhand import ConfigurationError, Leadhand, RunStatus, ToolContext, Worker, tool
 from leadhand.flows import FlowContext, flow
@@ -40,20 +41,20 @@ CASHIER = Worker("cashier", "Pay.", tools=[pay])
 
 
 def lead_of(home: Path, models: ScriptedModel, **given: Any) -> Leadhand:
-    return Leadhand(models=models, home=home, workers=[CLERK, CASHIER], tools=[], **given)
+    return leadhand_of(models=models, home=home, workers=[CLERK, CASHIER], tools=[], **given)
 
 
-async def test_each_run_has_its_own_and_others_those_of_the_program(home: Path) -> None:
+async def test_each_run_has_its_own_and_others_have_none(home: Path) -> None:
     def look_and_say(request: ModelRequest) -> Step:  # by what a run has done: each has a pace of its own
         return says("Done.") if request.messages[-1].role == "tool" else calls("whose")
 
     with ScriptedModel(clerk=look_and_say) as models:
-        async with lead_of(home, models, deps="everybody") as lead:
+        async with lead_of(home, models) as lead:
             given = ("ann", "bob", None)
             runs = [await lead.start("Whose is it?", worker=CLERK, deps=each) for each in given]
             answers = await asyncio.gather(*(run.answer() for run in runs))
     assert {each.status for each in answers} == {RunStatus.SUCCEEDED}
-    assert sorted(map(str, SHOWN)) == ["ann", "bob", "everybody"]
+    assert sorted(map(str, SHOWN)) == ["None", "ann", "bob"]
 
 
 def test_code_without_a_loop_gives_them_too(home: Path) -> None:
@@ -67,7 +68,7 @@ async def test_a_flow_and_instructions_see_them(home: Path) -> None:
     async def greeting(run: FlowContext) -> str:
         return f"Hello {run.deps}."
 
-    async with Leadhand(models=ScriptedModel(), home=home, flows=[greeting], deps="everybody") as lead:
+    async with Leadhand(models=ScriptedModel(), home=home, flows=[greeting]) as lead:
         assert (await lead.run("Go", flow="greeting", deps="ann")).text == "Hello ann."
     own = Worker("own", lambda given: f"Answer {given.deps}.", tools=())
     with ScriptedModel([says("Yes.")]) as models:
@@ -102,7 +103,7 @@ async def test_a_process_without_them_leaves_the_run_as_it_is_and_one_with_other
     with ScriptedModel(cashier=[calls("pay")]) as models:
         async with lead_of(home, models) as lead:
             run_id = (await lead.run("Pay", worker=CASHIER, deps="ann")).run_id
-    async with lead_of(home, ScriptedModel(), deps="everybody") as lead:
+    async with lead_of(home, ScriptedModel()) as lead:
         (asked,) = await lead.approvals()
         await lead.approve(asked)
         before = (await (await lead.runtime()).store.run(run_id)).head_seq
@@ -111,7 +112,7 @@ async def test_a_process_without_them_leaves_the_run_as_it_is_and_one_with_other
         assert (await (await lead.runtime()).store.run(run_id)).head_seq == before
         assert SHOWN == []
     with ScriptedModel(cashier=[says("Paid.")]) as models:
-        async with lead_of(home, models, deps="everybody") as lead:
+        async with lead_of(home, models) as lead:
             answer = await (await lead.resume(run_id, deps="ann")).answer()
     assert (answer.status, SHOWN) == (RunStatus.SUCCEEDED, ["ann"])
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from leads import leadhand_of
 from refusals import refused
 
 from leadhand import (
@@ -13,6 +14,7 @@ from leadhand import (
     ConfigurationError,
     FailureClass,
     Leadhand,
+    Limits,
     RunStatus,
     ToolError,
     ToolReturn,
@@ -53,7 +55,9 @@ async def pay(name: str, euros: int) -> ToolReturn:
 
 async def answered(home: Path, *subtasks: dict[str, Any], **script: Any) -> Answer:
     model = ScriptedModel(lenient=True, plan=[plans(*subtasks)], **script)
-    async with Leadhand(models=model, tools=[look, pay], home=home, approve="auto", max_steps=1, check="judge") as lead:
+    async with Leadhand(
+        models=model, tools=[look, pay], home=home, approve="auto", check="judge", limits=Limits(max_steps=1)
+    ) as lead:
         return await lead.run("Look for book 3, and pay Bob 30 euros.")
 
 
@@ -197,15 +201,15 @@ async def test_a_failed_run_names_its_cause_and_what_helps_once(home: Path) -> N
 
 @pytest.mark.parametrize(
     ("settings", "field"),
-    [({"check": "sometimes"}, "check"), ({"check": 5}, "check"), ({"strict": "yes"}, ""), ({"verifier": object()}, "")],
+    [({"check": "sometimes"}, "check"), ({"check": 5}, "check"), ({"verifier": object()}, "")],
 )
 def test_values_that_name_no_check_are_refused(home: Path, settings: dict[str, Any], field: str) -> None:
     with refused(UsageError, *settings, field=field):
-        Leadhand(offline=True, home=home, **settings)
+        leadhand_of(model="offline", home=home, **settings)
 
 
 async def test_the_built_in_model_is_no_judge(home: Path) -> None:
-    async with Leadhand(offline=True, home=home, check="judge") as lead:
+    async with Leadhand(model="offline", home=home, check="judge") as lead:
         with refused(UsageError, "--review-model"):
             await lead.run("Weather in Paris?")
 
@@ -213,7 +217,7 @@ async def test_the_built_in_model_is_no_judge(home: Path) -> None:
 def test_a_project_and_the_environment_say_who_checks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LEADHAND_CHECK", "sometimes")
     with refused(UsageError, "LEADHAND_CHECK"):
-        Leadhand(offline=True, home=tmp_path)
+        Leadhand(model="offline", home=tmp_path)
     monkeypatch.delenv("LEADHAND_CHECK")
     manifest = tmp_path / "leadhand.toml"
     for line, named in (('check = "maybe"', "check"), ('strict = "yes"', "strict")):

@@ -200,7 +200,7 @@ async def powered(run: FlowContext):
 
 
 async def test_the_offline_model_does_not_repeat_a_failure_as_an_answer(tmp_path: Path) -> None:
-    async with Leadhand(tools=[power], flows=[powered], offline=True, home=tmp_path) as lead:
+    async with Leadhand(tools=[power], flows=[powered], model="offline", home=tmp_path) as lead:
         answer = await lead.run("x", flow="powered")
     assert answer.status is RunStatus.FAILED
     assert "dark in Oslo" in str(answer.gaps)

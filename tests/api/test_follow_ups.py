@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from leadhand import Leadhand, RunStatus, ToolReturn, UsageError, Worker, tool
+from leadhand import Leadhand, Limits, RunStatus, ToolReturn, UsageError, Worker, tool
 from leadhand.app.steering import follow_ups
 from leadhand.app.steering.questions import delete_runs
 from leadhand.core.conversation import AssistantMessage, ToolCall
@@ -81,23 +81,25 @@ async def test_the_plan_knows_the_earlier_answer_and_it_proves_nothing(home: Pat
 
 
 async def test_both_runs_name_each_other_and_the_follow_up_keeps_the_settings(home: Path) -> None:
-    async with Leadhand(models=Liar(), tools=[look], home=home, budget=0.5, max_workers=7, approve="auto") as lead:
+    async with Leadhand(
+        models=Liar(), tools=[look], home=home, approve="auto", limits=Limits(budget=0.5, max_workers=7)
+    ) as lead:
         first = await lead.start("How high?")
         with pytest.raises(UsageError, match=first.run_id):
             await first.follow_up("And now?")
         await first.answer()
     async with Leadhand(models=Liar(), tools=[look], home=home) as lead:
-        run = await lead.follow_up(first.run_id, "Look again", limits={"max_workers": 9, "timeout": 60})
+        run = await lead.follow_up(first.run_id, "Look again", limits=Limits(max_workers=9, timeout=60))
         await run.answer()
         second = run.state.definition
         before, after = await (await lead.attach(first.run_id)).document(), await run.document()
         with pytest.raises(UsageError, match="max_worker"):
-            await run.follow_up("And now?", limits={"max_worker": 1})
+            await run.follow_up("And now?", limits=Limits(max_worker=1))
         with pytest.raises(UsageError) as refused:
             await run.follow_up("And now?", depth=1)
         assert refused.value.field == "options.depth"
 
-    assert second.limits == first.state.definition.limits.evolve(max_workers=9, timeout_s=60)
+    assert second.limits == first.state.definition.limits.evolve(max_workers=9, timeout=60)
     assert (second.approve, second.models) == ("ask", first.state.definition.models)
     assert before["followed_by"] == [run.run_id]
     assert after["follows"] == {"run_id": first.run_id, "request": "How high?"}
@@ -217,7 +219,7 @@ async def test_a_file_whose_content_is_gone_is_left_out_with_one_line(
 
 
 def test_models_by_use_are_kept_and_replaced_one_by_one(tmp_path: Path) -> None:
-    lead = Leadhand(model="offline", home=tmp_path)
+    lead = Leadhand(home=tmp_path)
     earlier = RunDefinition.model_validate(
         {"request": "x", "flow": "work-order", "models": {"default": "a:1", "by_use": {"plan": "b:1", "work": "c:1"}}}
     )

@@ -12,9 +12,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from leads import leadhand_of
 from pydantic import BaseModel
 
-from leadhand import Answer, Leadhand, Run, RunStatus, ToolError, Worker, tool
+from leadhand import Answer, Leadhand, Limits, Run, RunStatus, ToolError, Worker, tool
 from leadhand.core.errors import FailureClass
 from leadhand.core.events import NoteEmitted
 from leadhand.engine.calls.tool_calls import THREADS
@@ -37,7 +38,7 @@ def beside(function: Any, **given: Any) -> FunctionFlow:
 
 
 async def ran(made: FunctionFlow, home: Path, **settings: Any) -> tuple[Answer, Run]:
-    async with Leadhand(models=ScriptedModel(["hello"], lenient=True), flows=[made], home=home, **settings) as lead:
+    async with leadhand_of(models=ScriptedModel(["hello"], lenient=True), flows=[made], home=home, **settings) as lead:
         run = await lead.start("x", flow=made.name)
         return await run.answer(), run
 
@@ -171,7 +172,7 @@ def test_more_functions_than_threads_are_carried_out_in_each_run_of_a_process(ho
     async def many(run: FlowContext) -> str:
         return " ".join(map(str, await run.gather(run.do(own, n=n) for n in range(THREADS + 8))))
 
-    lead = Leadhand(offline=True, flows=[many], home=home)
+    lead = Leadhand(model="offline", flows=[many], home=home)
     statuses = [lead.run_sync("all of it", flow="many").status for _ in range(2)]
     assert statuses == [RunStatus.SUCCEEDED] * 2
 
@@ -254,11 +255,11 @@ async def test_a_call_that_needs_approval_waits_and_what_is_finished_is_not_done
         return f"{first}, {second}"
 
     settings: dict[str, Any] = {"flows": [paying], "tools": [send], "home": home, "models": ScriptedModel([])}
-    async with Leadhand(**settings) as lead:
+    async with leadhand_of(**settings) as lead:
         run = await lead.start("pay", flow="paying")
         await run.wait()
         assert (run.state.status, sent) == ("waiting", [])
-    async with Leadhand(**settings) as lead:  # another process, as far as the run can tell
+    async with leadhand_of(**settings) as lead:  # another process, as far as the run can tell
         for question in await lead.approvals():
             assert question.approval.args["amount"] in (3, 4)
             await (lead.approve(question) if approved else lead.deny(question, reason="too much"))
@@ -295,7 +296,7 @@ async def test_tools_that_hang_have_a_limited_number_of_threads(home: Path, hang
         return f"{len(await run.gather(steps, return_failures=True))} calls"
 
     settings: dict[str, Any] = {"flows": [hanging], "tools": [hang], "home": home}
-    async with Leadhand(models=ScriptedModel([]), max_workers=THREADS + 18, **settings) as lead:
+    async with leadhand_of(models=ScriptedModel([]), limits=Limits(max_workers=THREADS + 18), **settings) as lead:
         run = await lead.start("hang", flow="hanging")
         async for _ in run:
             most = max(most, sum(each.name.startswith("leadhand-tool") for each in threading.enumerate()))

@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from leads import leadhand_of
 
-from leadhand import ConfigurationError, Leadhand, RunStatus, ToolReturn, UsageError, tool
+from leadhand import ConfigurationError, Leadhand, Limits, RunStatus, ToolReturn, UsageError, tool
 from leadhand.core.tool import Source, WriteArtifact
 from leadhand.flows import FlowAnswer, FlowContext, flow
 from leadhand.hooks import (
@@ -197,7 +198,7 @@ def unfit(call: Any) -> Any:
 async def test_a_broken_hook_closes_what_it_guards(home: Path, decorator: Any, function: Any, said: str) -> None:
     hook = decorator(function)
     hook.timeout = 0.1 if function in (hanging, hanging_async) else 10.0
-    async with Leadhand(models=looker(), tools=[look], home=home, hooks=[hook], max_requests=30) as lead:
+    async with Leadhand(models=looker(), tools=[look], home=home, hooks=[hook], limits=Limits(max_requests=30)) as lead:
         async with asyncio.timeout(20):
             answer = await lead.run("look")
     assert answer.status in (RunStatus.FAILED, RunStatus.PARTIAL)
@@ -313,7 +314,7 @@ async def test_a_run_whose_planning_a_hook_blocks_has_a_failure_that_names_it(ho
     def never(call: BeforeModel) -> Block:
         return Block("no models today")
 
-    async with Leadhand(offline=True, home=home, hooks=[never]) as lead:
+    async with Leadhand(model="offline", home=home, hooks=[never]) as lead:
         answer = await lead.run("Weather in Paris?", flow=flow)
     assert answer.status is RunStatus.FAILED
     assert answer.failure is not None
@@ -394,9 +395,8 @@ def read_replies(reply: AfterModel) -> None:
 async def test_no_draft_of_a_guarded_answer_is_shown(home: Path, hook: Any) -> None:
     pieces: list[str] = []
     model = looker(review=[reviews(accept=["wo-001.0"])], compose=[says("saw tide")])
-    async with Leadhand(
-        models=model, tools=[look], home=home, hooks=[hook], on_text=lambda *said: pieces.append(said[2])
-    ) as lead:
+    async with leadhand_of(models=model, tools=[look], home=home, hooks=[hook]) as lead:
+        (await lead.runtime()).texts.on_text = lambda *said: pieces.append(said[2])
         await lead.run("look")
     assert pieces == []
 
@@ -461,11 +461,11 @@ class Typo(Hook):
 )
 def test_what_is_not_a_hook_checks_nothing_or_needs_arguments_is_refused(hooks: Any, named: str) -> None:
     with pytest.raises(UsageError, match=named) as refused:
-        Leadhand(offline=True, hooks=hooks)
+        Leadhand(model="offline", hooks=hooks)
     assert refused.value.how
 
 
 async def test_two_hooks_of_one_name_are_refused(home: Path) -> None:
     with pytest.raises(UsageError, match="AskAbove"):
-        async with Leadhand(offline=True, home=home, hooks=[AskAbove, AskAbove]):
+        async with Leadhand(model="offline", home=home, hooks=[AskAbove, AskAbove]):
             pass

@@ -23,7 +23,7 @@ async def measure_tool(place: str) -> str:
     await asyncio.Event().wait()
 
 def main():
-    lead = Leadhand(offline=True, home=sys.argv[1], tools=[measure_tool])
+    lead = Leadhand(model="offline", home=sys.argv[1], tools=[measure_tool])
     try:
         lead.run_sync("Measure the noise in Rome")
     except KeyboardInterrupt as interrupt:
@@ -49,7 +49,7 @@ async def test_ctrl_c_pauses_the_run_and_says_how_to_resume_it(tmp_path: Path, w
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=90)
 
-    async with Leadhand(offline=True, home=home) as lead:
+    async with Leadhand(model="offline", home=home) as lead:
         (line,) = await (await lead.runtime()).store.runs()
         assert (line.status, line.owner, line.orphan) == (RunStatus.PAUSED, None, False), err
     assert process.returncode == 130, err

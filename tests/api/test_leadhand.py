@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from leads import leadhand_of
 
 from leadhand import Answer, ConfigurationError, Leadhand, NoSuchRun, RunStatus, ToolReturn, UsageError, tool
 from leadhand.app.export.run_document import run_document
@@ -18,7 +19,7 @@ QUESTION = "What's the weather in Paris tomorrow, and how do I get from the Louv
 
 
 def test_run_sync_answers_both_questions_offline_with_their_sources(home: Path) -> None:
-    answer = Leadhand(offline=True, home=home).run_sync(QUESTION)
+    answer = Leadhand(model="offline", home=home).run_sync(QUESTION)
     assert answer.status is RunStatus.SUCCEEDED
     assert "Paris" in str(answer)
     assert "Orly" in str(answer)
@@ -45,7 +46,7 @@ def test_run_sync_answers_both_questions_offline_with_their_sources(home: Path) 
     ],
 )
 def test_a_question_becomes_as_many_subtasks_as_it_has_parts(home: Path, request_: str, count: int) -> None:
-    document = Leadhand(offline=True, home=home).run_sync(request_).document
+    document = Leadhand(model="offline", home=home).run_sync(request_).document
     assert [len(order["subtasks"]) for order in document["work_orders"]] == [count]
     assert document["work_state"]["completed"] is True
 
@@ -55,7 +56,7 @@ def test_a_question_becomes_as_many_subtasks_as_it_has_parts(home: Path, request
     [("Weather in Paris, and book me a table", RunStatus.PARTIAL), ("Book me a table", RunStatus.FAILED)],
 )
 def test_what_no_tool_covers_is_a_gap_and_the_rest_is_answered(home: Path, request_: str, status: RunStatus) -> None:
-    answer = Leadhand(offline=True, home=home).run_sync(request_)
+    answer = Leadhand(model="offline", home=home).run_sync(request_)
     assert answer.status is status
     assert [gap.class_ for gap in answer.gaps] == ["unavailable"]
     assert answer.gaps[0].next_action
@@ -63,12 +64,12 @@ def test_what_no_tool_covers_is_a_gap_and_the_rest_is_answered(home: Path, reque
 
 
 async def test_run_sync_works_where_a_loop_is_running_as_in_a_notebook(home: Path) -> None:
-    answer = Leadhand(offline=True, home=home).run_sync("What is the weather in Oslo?")
+    answer = Leadhand(model="offline", home=home).run_sync("What is the weather in Oslo?")
     assert answer.status is RunStatus.SUCCEEDED
 
 
 async def test_iterating_over_a_run_yields_every_event_once_and_ends_with_it(home: Path) -> None:
-    async with Leadhand(offline=True, home=home) as lead:
+    async with Leadhand(model="offline", home=home) as lead:
         run = await lead.start(QUESTION)
         seen = [entry async for entry in run]
         assert [entry.seq for entry in seen] == list(range(1, len(seen) + 1))
@@ -79,7 +80,7 @@ async def test_iterating_over_a_run_yields_every_event_once_and_ends_with_it(hom
 
 
 async def test_attaching_to_a_finished_run_gives_its_answer_again(home: Path) -> None:
-    async with Leadhand(offline=True, home=home) as lead:
+    async with Leadhand(model="offline", home=home) as lead:
         first = await lead.run(QUESTION)
         again = await (await lead.attach(first.run_id)).answer()
         assert again.document == first.document
@@ -103,7 +104,7 @@ async def test_a_paused_run_keeps_what_is_finished_and_goes_on_when_resumed(home
         return ToolReturn(raw=n, summary=f"step {n}")
 
     models = lead_of("step", [{"n": 0}, {"n": 1}])
-    async with Leadhand(models=models, tools=[step], home=home, database=url) as lead:
+    async with Leadhand(models=models, tools=[step], home=home, store=url) as lead:
         run = await lead.start("two steps")
         async for entry in run:
             if entry.event.type == "step_settled" and entry.event.subject.startswith("wo-001.0"):
@@ -112,7 +113,7 @@ async def test_a_paused_run_keeps_what_is_finished_and_goes_on_when_resumed(home
         assert answer.status is RunStatus.PAUSED
         assert answer.document["owner"] is None
     go_on.set()
-    async with Leadhand(models=models, tools=[step], home=home, database=url) as lead:
+    async with Leadhand(models=models, tools=[step], home=home, store=url) as lead:
         answer = await (await lead.resume(answer.run_id)).answer()
     assert answer.status is RunStatus.SUCCEEDED
     assert sorted(made) == [0, 1, 1]
@@ -171,7 +172,7 @@ async def test_cancelling_ends_the_run_at_once_and_keeps_what_is_finished(home: 
 
 
 async def test_work_order_json_says_what_the_log_says(home: Path) -> None:
-    async with Leadhand(offline=True, home=home) as lead:
+    async with Leadhand(model="offline", home=home) as lead:
         answer = await lead.run(QUESTION)
     written = json.loads((home / "runs" / answer.run_id / "work_order.json").read_text())
     assert written["work_orders"] == answer.document["work_orders"]
@@ -214,7 +215,8 @@ async def test_no_part_of_a_secret_of_the_environment_reaches_on_text(
         return ToolReturn(summary=f"Saw canary-value-4711-hidden, and {n}")
 
     pieces: list[str] = []
-    async with Leadhand(models=model, tools=[look], home=home, on_text=lambda *said: pieces.append(said[2])) as lead:
+    async with leadhand_of(models=model, tools=[look], home=home) as lead:
+        (await lead.runtime()).texts.on_text = lambda *said: pieces.append(said[2])
         answer = await lead.run("look")
     assert "".join(pieces) == "Saw [redacted], and 1"
     assert len(pieces) > 1, "it came as one piece"
@@ -222,7 +224,7 @@ async def test_no_part_of_a_secret_of_the_environment_reaches_on_text(
 
 
 async def test_a_document_is_a_projection_of_the_log(home: Path) -> None:
-    async with Leadhand(offline=True, home=home) as lead:
+    async with Leadhand(model="offline", home=home) as lead:
         answer: Answer = await lead.run(QUESTION)
         runtime = await lead.runtime()
         shown = run_document(await runtime.load(answer.run_id), owner=None)
@@ -244,7 +246,7 @@ async def test_resuming_where_a_tool_is_missing_leaves_the_run_as_it_is_and_says
             if entry.event.type == "tool_call_began":
                 await run.pause()
         await run.answer()
-    async with Leadhand(offline=True, home=home) as lead:
+    async with Leadhand(model="offline", home=home) as lead:
         with pytest.raises(ConfigurationError, match="wait_here"):
             await lead.resume(run.run_id)
         listing = await (await lead.runtime()).store.run(run.run_id)

@@ -6,6 +6,8 @@ import asyncio
 from pathlib import Path
 from typing import Any
 
+from leads import leadhand_of
+
 from leadhand import Leadhand, TextPiece, TextRestarted, Worker, events
 from leadhand.core.run import RunStatus
 from leadhand.flows import Retry
@@ -17,7 +19,7 @@ WRITER = Worker("writer", "Answer.", tools=())
 
 
 def lead_of(home: Path, models: ScriptedModel, **given: Any) -> Leadhand:
-    return Leadhand(models=models, home=home, **{"tools": [], "approve": "auto", **given})
+    return leadhand_of(models=models, home=home, **{"tools": [], "approve": "auto", **given})
 
 
 async def heard(run: Run[Any]) -> list[TextPiece | TextRestarted]:
@@ -92,7 +94,7 @@ async def test_events_are_typed_and_end_with_the_run(home: Path) -> None:
         """
         return f"{place}: 11:42"
 
-    async with Leadhand(offline=True, tools=[tide], home=home) as lead:
+    async with Leadhand(model="offline", tools=[tide], home=home) as lead:
         run = await lead.start("When is the tide in Dover?")
         seen = [event async for event in run.events()]
         assert (await run.answer()).status is RunStatus.SUCCEEDED

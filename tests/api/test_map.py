@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from leads import leadhand_of
 from pydantic import BaseModel
 
-from leadhand import Leadhand, RunStatus, UsageError, Worker, tool
+from leadhand import Leadhand, Limits, RunStatus, UsageError, Worker, tool
 from leadhand.core.events import StepIssued
 from leadhand.core.evolve import replay
 from leadhand.flows.seam.run import FunctionRun
@@ -42,7 +43,7 @@ def repeated(request: ModelRequest) -> Step:
 
 
 def lead_of(home: Path, models: Any = None, **settings: Any) -> Leadhand:
-    return Leadhand(models=models or ScriptedModel().on(lambda _: True, always=repeated), home=home, **settings)
+    return leadhand_of(models=models or ScriptedModel().on(lambda _: True, always=repeated), home=home, **settings)
 
 
 def texts(results: Iterable[Any]) -> list[str | None]:
@@ -156,11 +157,11 @@ async def test_results_are_judged_only_if_that_is_asked_for(tmp_path: Path, judg
 
 async def test_what_a_limit_ends_has_no_result(tmp_path: Path) -> None:
     async with lead_of(tmp_path, max_workers=1) as lead:
-        results = [each async for each in lead.map(ECHO, ["a", "b", "c", "d"], limits={"max_requests": 2})]
+        results = [each async for each in lead.map(ECHO, ["a", "b", "c", "d"], limits=Limits(max_requests=2))]
         assert [each.ok for each in results].count(True) <= 2
         assert all(each.failure is not None for each in results if not each.ok)
         with pytest.raises(UsageError, match="max_request"):
-            _ = [each async for each in lead.map(ECHO, ["a"], limits={"max_request": 2})]
+            _ = [each async for each in lead.map(ECHO, ["a"], limits=Limits(max_request=2))]
 
 
 async def test_a_failed_input_can_be_retried(tmp_path: Path) -> None:

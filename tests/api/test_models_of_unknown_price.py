@@ -7,10 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from leads import leadhand_of
 
-from leadhand import ConfigurationError, Leadhand, Worker
+from leadhand import ConfigurationError, Leadhand, Limits, Worker
 from leadhand.app.export.run_document import run_line
 from leadhand.app.steering import operator
+from leadhand.app.steering.access import KeyCeilings
 from leadhand.core.conversation import AssistantMessage
 from leadhand.core.errors import Failure, FailureClass
 from leadhand.core.limits import Usage
@@ -59,7 +61,9 @@ def greeting(worker_model: str | None, model: str | None) -> FunctionFlow:
 async def test_a_worker_with_a_model_of_unknown_price_is_refused_under_a_budget(home: Path) -> None:
     models = Models()
     made = greeting(UNKNOWN, None)
-    async with Leadhand("mine:known", models={"mine": models}, flows=[made], home=home, budget=0.05) as lead:
+    async with Leadhand(
+        "mine:known", models={"mine": models}, flows=[made], home=home, limits=Limits(budget=0.05)
+    ) as lead:
         with pytest.raises(ConfigurationError, match=UNKNOWN):
             await lead.run("Hello", flow="greet")
     assert models.asked == []
@@ -68,9 +72,11 @@ async def test_a_worker_with_a_model_of_unknown_price_is_refused_under_a_budget(
 async def test_a_step_to_a_model_of_unknown_price_calls_no_model_under_a_budget(home: Path) -> None:
     models = Models()
     made = greeting(None, UNKNOWN)
-    async with Leadhand("mine:known", models={"mine": models}, flows=[made], home=home, budget=0.05) as lead:
+    async with Leadhand(
+        "mine:known", models={"mine": models}, flows=[made], home=home, limits=Limits(budget=0.05)
+    ) as lead:
         answer = await lead.run("Hello", flow="greet")
-        await (await lead.resume(answer.run_id, max_requests=50)).answer()
+        await (await lead.resume(answer.run_id, limits=Limits(max_requests=50))).answer()
 
     assert models.asked == []
     assert answer.gaps[0].class_ == "unavailable"
@@ -84,7 +90,7 @@ async def test_without_a_budget_of_the_user_or_with_leave_it_is_called(
 ) -> None:
     models = Models()
     made = greeting(*names)
-    async with Leadhand("mine:known", models={"mine": models}, flows=[made], home=home, **given) as lead:
+    async with leadhand_of("mine:known", models={"mine": models}, flows=[made], home=home, **given) as lead:
         answer = await lead.run("Hello", flow="greet")
         listing = await (await lead.runtime()).store.run(answer.run_id)
 
@@ -103,7 +109,10 @@ async def test_a_budget_that_a_run_gets_later_needs_known_prices_too(
         run = await lead.run("Hello", flow="greet")
         assert run.status == "failed"
         models.is_down = False
-        for given in (lead.resume(run.run_id, budget=0.05), lead.fork(run.run_id, 1, budget=0.05)):
+        for given in (
+            lead.resume(run.run_id, limits=Limits(budget=0.05)),
+            lead.fork(run.run_id, 1, limits=Limits(budget=0.05)),
+        ):
             if names[0] is not None:
                 with pytest.raises(ConfigurationError, match=UNKNOWN):
                     await given
@@ -111,19 +120,20 @@ async def test_a_budget_that_a_run_gets_later_needs_known_prices_too(
                 assert UNKNOWN in (await (await given).answer()).gaps[0].reason
     assert models.asked == []
     async with Leadhand(
-        "mine:known", models={"mine": models}, flows=[made], home=home, allow_unknown_price=True
+        "mine:known", models={"mine": models}, flows=[made], home=home, limits=Limits(allow_unknown_price=True)
     ) as lead:
-        await (await lead.fork(run.run_id, 1, budget=0.05)).answer()
+        await (await lead.fork(run.run_id, 1, limits=Limits(budget=0.05))).answer()
     assert models.asked == [UNKNOWN]
 
 
 async def test_a_ceiling_in_money_needs_known_prices_of_a_fork_whatever_else_is_allowed(home: Path) -> None:
     models, made = Models(), greeting(UNKNOWN, None)
     async with Leadhand(
-        "mine:known", models={"mine": models}, flows=[made], home=home, allow_unknown_price=True
+        "mine:known", models={"mine": models}, flows=[made], home=home, limits=Limits(allow_unknown_price=True)
     ) as lead:
         run = await lead.run("Hello", flow="greet")
         runtime = await lead.runtime()
         await operator.fork(runtime, run.run_id, 1, confirmed=True)
+        most = KeyCeilings(budget=1).narrow(Limits())
         with pytest.raises(ConfigurationError, match=UNKNOWN):
-            await operator.fork(runtime, run.run_id, 1, confirmed=True, in_money=True)
+            await operator.fork(runtime, run.run_id, 1, confirmed=True, most=most)

@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from leads import leadhand_of
 
-from leadhand import Leadhand, RunStatus, UsageError
+from leadhand import Leadhand, Limits, RunStatus, UsageError
 from leadhand.core.run import RunDefinition
 from leadhand.testing.scripted_model import ScriptedModel, plans, subtask
 from leadhand.tools.decorator import Tool
@@ -69,7 +70,7 @@ async def test_searches_wait_for_the_index_and_none_fails(
     bundled.search("boiler", 1)  # the index of Leadhand's own documents takes a moment, too
     models = searching(*(f"boiler house {number}" for number in range(8)))
 
-    async with Leadhand(models=models, tools=[quick], home=home, documents=folder, offline=True) as lead:
+    async with leadhand_of(models=models, tools=[quick], home=home, documents=folder, model="offline") as lead:
         answer = await lead.run("Search")
 
     assert answer.status is RunStatus.SUCCEEDED, answer.gaps
@@ -78,8 +79,8 @@ async def test_searches_wait_for_the_index_and_none_fails(
 
 async def test_only_documents_are_searched_and_nothing_is_fetched(home: Path, folder: Path, asked: list[str]) -> None:
     models = searching("boiler", "a word that no document has")
-    async with Leadhand(
-        models=models, tools=[*WEB], home=home, documents=folder, only_documents=True, budget=None
+    async with leadhand_of(
+        models=models, tools=[*WEB], home=home, documents=folder, only_documents=True, limits=Limits(budget=None)
     ) as lead:
         answer = await lead.run("Search")
         definition = await definition_of(lead, answer.run_id)
@@ -91,7 +92,9 @@ async def test_only_documents_are_searched_and_nothing_is_fetched(home: Path, fo
 
 
 async def test_without_that_setting_the_web_is_searched_too(home: Path, folder: Path, asked: list[str]) -> None:
-    async with Leadhand(models=searching("boiler"), tools=[*WEB], home=home, documents=folder, budget=None) as lead:
+    async with leadhand_of(
+        models=searching("boiler"), tools=[*WEB], home=home, documents=folder, limits=Limits(budget=None)
+    ) as lead:
         answer = await lead.run("Search")
         definition = await definition_of(lead, answer.run_id)
 
@@ -101,7 +104,7 @@ async def test_without_that_setting_the_web_is_searched_too(home: Path, folder: 
 
 @pytest.mark.parametrize("flow", ["report", "research"])
 async def test_no_worker_of_a_flow_can_fetch_and_all_sources_are_documents(home: Path, folder: Path, flow: str) -> None:
-    async with Leadhand(offline=True, home=home, documents=folder, only_documents=True) as lead:
+    async with leadhand_of(model="offline", home=home, documents=folder, only_documents=True) as lead:
         answer = await lead.run("When was the boiler of house 3 replaced?", flow=flow)
         definition = await definition_of(lead, answer.run_id)
         earlier = await lead.get(answer.run_id)
@@ -120,7 +123,7 @@ async def test_no_worker_of_a_flow_can_fetch_and_all_sources_are_documents(home:
 @pytest.mark.parametrize("documents", [None, "missing"])
 def test_without_documents_it_is_refused(home: Path, tmp_path: Path, documents: str | None) -> None:
     with pytest.raises(UsageError) as refused:
-        Leadhand(home=home, documents=documents and tmp_path / documents, only_documents=True)
+        leadhand_of(home=home, documents=documents and tmp_path / documents, only_documents=True)
     assert "--documents" in refused.value.how
 
 
@@ -128,4 +131,3 @@ def test_a_project_can_set_it(home: Path, tmp_path: Path, folder: Path) -> None:
     manifest = tmp_path / "leadhand.toml"
     manifest.write_text('documents = "docs"\nonly_documents = true\n')
     assert Leadhand.of_project(manifest, home=home).settings.only_documents
-    assert not Leadhand.of_project(manifest, home=home, only_documents=False).settings.only_documents

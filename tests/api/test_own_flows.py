@@ -48,7 +48,7 @@ async def elsewhere(run: FlowContext) -> str:
 
 async def test_a_step_cannot_use_another_model_in_an_offline_run(tmp_path: Path):
     mine = model("one", "two")
-    async with Leadhand(flows=[elsewhere], models={"mine": mine}, offline=True, home=tmp_path) as lead:
+    async with Leadhand(flows=[elsewhere], models={"mine": mine}, model="offline", home=tmp_path) as lead:
         answer = await lead.run("Say it", flow="elsewhere")
     (gap,) = answer.gaps
     assert (gap.step, gap.class_) == ("echo", "unavailable")
@@ -70,7 +70,7 @@ async def test_a_step_cannot_use_another_model_in_an_offline_run(tmp_path: Path)
 async def test_a_wrong_flow_or_option_is_refused_before_a_run_is_made(
     flow: str, options: dict[str, Any], field: str, tmp_path: Path
 ):
-    async with Leadhand(flows=[echo], offline=True, home=tmp_path) as lead:
+    async with Leadhand(flows=[echo], model="offline", home=tmp_path) as lead:
         with pytest.raises(UsageError) as refused:
             await lead.start("Say it", flow=flow, **options)
         assert refused.value.field == field
@@ -94,7 +94,7 @@ async def test_a_model_of_ones_own_stands_beside_the_built_in_ones_under_its_nam
     async with Leadhand("mine:large", flows=[echo], models=adapters, home=tmp_path) as lead:
         answer = await lead.run("Say it", flow="echo")
     assert (answer.text, answer.document["model"]) == ("one", "mine:large")
-    async with Leadhand(models={"mine": model("one")}, offline=True, home=tmp_path) as lead:
+    async with Leadhand(models={"mine": model("one")}, model="offline", home=tmp_path) as lead:
         assert (await lead.run("Weather in Paris?")).document["model"] == "offline"
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from leads import leadhand_of
 from processes import Process
 
 from leadhand import Leadhand, RunStatus, ToolReturn, UsageError, tool
@@ -36,7 +37,7 @@ def plan_of(*what: str) -> Any:
 
 def lead_on(home: Path, *planned: Any, **settings: Any) -> Leadhand:
     model = ScriptedModel(plan=planned, lenient=True)
-    return Leadhand(models=model, tools=[look], home=home, **settings)
+    return leadhand_of(models=model, tools=[look], home=home, **settings)
 
 
 async def types_of(run: Any) -> list[str]:
@@ -228,7 +229,7 @@ async def test_flows_without_a_plan_refuse_to_show_one(home: Path) -> None:
 
 
 async def test_a_report_shows_its_plan_before_research_begins(home: Path) -> None:
-    async with Leadhand(offline=True, home=home) as lead:
+    async with Leadhand(model="offline", home=home) as lead:
         answer = await lead.report("event sourcing", approve_plan=True)
         assert answer.status is RunStatus.WAITING
         assert {each["worker"] for each in answer.document["steps"]} == {"planner"}
@@ -268,7 +269,7 @@ import asyncio, sys
 from leadhand import Leadhand
 
 async def main(home):
-    async with Leadhand(offline=True, home=home) as lead:
+    async with Leadhand(model="offline", home=home) as lead:
         run = await lead.start("What is the weather in Paris tomorrow?", approve_plan=True)
         await run.wait()
         print(run.run_id, flush=True)
@@ -286,7 +287,7 @@ async def test_a_plan_still_waits_after_its_process_was_killed(home: Path) -> No
     process.kill()
     process.wait()
     process.stdout.close()
-    async with Leadhand(offline=True, home=home) as lead:
+    async with Leadhand(model="offline", home=home) as lead:
         run = await lead.resume(run_id)
         assert (await run.wait()).status is RunStatus.WAITING
         assert "order_issued" not in await types_of(run)

@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 from api.test_spending import answering, counting
+from leads import leadhand_of
 
-from leadhand import Answer, FailureClass, Leadhand, ToolError, tool
+from leadhand import Answer, FailureClass, Leadhand, Limits, ToolError, tool
 from leadhand.app.new_limits import proposed_limits
 from leadhand.core.state import RunState
 from leadhand.testing.model_server import ScriptedServer
@@ -48,7 +49,7 @@ async def test_the_rest_of_a_run_fits_the_limits_that_are_proposed(
     async with ScriptedServer(answering(counting, 15)) as server:
         monkeypatch.setenv("OPENAI_BASE_URL", server.base_url)
         monkeypatch.setenv("OPENAI_API_KEY", "none")
-        async with Leadhand("openai:gpt-4o-mini", tools=[], home=tmp_path, **limits) as lead:
+        async with leadhand_of("openai:gpt-4o-mini", tools=[], home=tmp_path, **limits) as lead:
             answer = await lead.run("do it all")
             assert exhausted(answer)
             state = await state_of(lead, answer.run_id)
@@ -69,7 +70,9 @@ async def test_the_time_that_is_proposed_is_enough_for_all_that_is_left(tmp_path
         return f"{n} waited"
 
     models = lead_of("wait_tool", [{"n": n} for n in range(15)])
-    async with Leadhand(models=models, tools=[wait_tool], home=tmp_path, max_workers=1, timeout=1.0) as lead:
+    async with Leadhand(
+        models=models, tools=[wait_tool], home=tmp_path, limits=Limits(max_workers=1, timeout=1.0)
+    ) as lead:
         first = await lead.run("wait")
         assert exhausted(first)
         proposed = proposed_limits(await state_of(lead, first.run_id))
@@ -84,7 +87,7 @@ async def test_a_proposed_time_limit_has_room_for_the_wait_that_a_service_asked_
         """Return the tide at a harbour."""
         raise ToolError("slow down", class_=FailureClass.RATE_LIMITED, retry_after_s=3_600)
 
-    async with Leadhand(offline=True, tools=[tide_tool], home=tmp_path, timeout=20) as lead:
+    async with Leadhand(model="offline", tools=[tide_tool], home=tmp_path, limits=Limits(timeout=20)) as lead:
         answer = await lead.run("When is the tide in Dover?")
         proposed = proposed_limits(await state_of(lead, answer.run_id))
     assert "20 s" in exhausted(answer)[0]

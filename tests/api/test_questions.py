@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from leads import leadhand_of
 from refusals import refused
 
 from leadhand import Leadhand, NoSuchRun, RunStatus, ToolReturn, UsageError, tool
@@ -31,7 +32,7 @@ def plan(request: ModelRequest) -> Step:
 
 def asking(home: Path, model: ScriptedModel | None = None, **settings: Any) -> Leadhand:
     scripted = model or ScriptedModel(plan=plan, lenient=True)
-    return Leadhand(models=scripted, tools=[measure], home=home, **settings)
+    return leadhand_of(models=scripted, tools=[measure], home=home, **settings)
 
 
 async def test_replies_continue_a_run_that_asks_and_the_plan_has_all_of_them(home: Path) -> None:
@@ -58,7 +59,7 @@ async def test_replies_continue_a_run_that_asks_and_the_plan_has_all_of_them(hom
 async def test_a_reply_from_another_process_counts_and_the_run_continues_where_it_is_resumed(home: Path) -> None:
     async with asking(home) as lead:
         run_id = (await lead.run("How loud is it there?")).run_id
-    async with Leadhand(home=home, offline=True) as without_the_tools:
+    async with Leadhand(home=home, model="offline") as without_the_tools:
         await without_the_tools.reply(run_id, "Lyon")
         with refused(UsageError, run_id):
             await without_the_tools.reply(run_id, "Nice")

@@ -14,9 +14,10 @@ from types import ModuleType
 from typing import Any
 
 import pytest
+from leads import leadhand_of
 from pydantic import BaseModel
 
-from leadhand import Leadhand, RunStatus, ToolContext, ToolReturn, Worker, tool
+from leadhand import RunStatus, ToolContext, ToolReturn, Worker, tool
 from leadhand.flows import FlowContext, flow
 from leadhand.flows.seam.function import FunctionFlow
 from leadhand.hooks import Hook
@@ -138,9 +139,8 @@ async def carried_out(
         vandal(asked)
         return True
 
-    async with Leadhand(
-        home=home, on_approval=approve, hooks=[Spoiling(vandal)], on_text=lambda *text: vandal(text), **settings
-    ) as lead:
+    async with leadhand_of(home=home, on_approval=approve, hooks=[Spoiling(vandal)], **settings) as lead:
+        (await lead.runtime()).texts.on_text = lambda *text: vandal(text)
         run = await lead.start(request, flow=flow, **({"agents": [*lead.agents]} if lead.agents else {}))
         run.watch(vandal)
 

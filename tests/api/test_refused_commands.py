@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from leadhand import ConfigurationError, Leadhand, Run, RunStatus, ToolReturn, UsageError, tool
+from leadhand import ConfigurationError, Leadhand, Limits, Run, RunStatus, ToolReturn, UsageError, tool
 from leadhand.core.errors import RunOwned
 from leadhand.ports.models import ModelProfile
 
@@ -64,7 +64,7 @@ async def planned(lead: Leadhand) -> Run:
     return run
 
 
-MORE = {"max_requests": 77}
+MORE = {"limits": Limits(max_requests=77)}
 Command = Callable[[Leadhand, Run], Awaitable[Any]]
 COMMANDS: dict[str, Command] = {
     "resume": lambda lead, run: lead.resume(run.run_id),
@@ -72,7 +72,7 @@ COMMANDS: dict[str, Command] = {
     "retry": lambda _, run: run.retry(),
     "retry with a limit": lambda _, run: run.retry(**MORE),
     "fork with a limit": lambda lead, run: lead.fork(run.run_id, 3, **MORE),
-    "follow up with a limit": lambda _, run: run.follow_up("again", limits=MORE),
+    "follow up with a limit": lambda _, run: run.follow_up("again", **MORE),
     "skip nothing": lambda _, run: run.skip("wo-001.9"),
     "supply nothing": lambda _, run: run.supply("wo-001.9", "x"),
     "approve all with wrong arguments": lambda _, run: run.approve("RUN:x", args={"m": 1}, always=True),
@@ -99,10 +99,10 @@ async def test_a_command_refused_for_a_missing_tool_changes_nothing(
 ) -> None:
     plans = {waiting: ("pay", [{"amount": 1}]), paused: ("shop", [{"n": 3}])}
     models = lead_of(*plans.get(state, ("shop", [{"n": 1}, {"n": 2}])))
-    async with Leadhand(models=models, tools=[shop, pay], home=home, budget=None) as lead:
+    async with Leadhand(models=models, tools=[shop, pay], home=home, limits=Limits(budget=None)) as lead:
         run_id = (await state(lead)).run_id
 
-    async with Leadhand(models=models, tools=[other], home=home, budget=None) as lead:
+    async with Leadhand(models=models, tools=[other], home=home, limits=Limits(budget=None)) as lead:
         run = await lead.get(run_id)
         before = await seen(lead, run)
         with pytest.raises((ConfigurationError, UsageError)):
@@ -111,21 +111,21 @@ async def test_a_command_refused_for_a_missing_tool_changes_nothing(
 
 
 WRONG: dict[str, Command] = {
-    "a limit that is used up": lambda lead, run: lead.resume(run.run_id, max_requests=1),
-    "turns without a lead": lambda lead, run: lead.resume(run.run_id, max_requests=77, max_turns=3),
+    "a limit that is used up": lambda lead, run: lead.resume(run.run_id, limits=Limits(max_requests=1)),
+    "turns without a lead": lambda lead, run: lead.resume(run.run_id, limits=Limits(max_requests=77, max_turns=3)),
     "no subtask": lambda _, run: run.retry(["wo-001.9"], **MORE),
     "arguments that do not fit": lambda _, run: run.retry(["wo-001.1"], {"m": 1}, **MORE),
     "an accepted subtask": lambda _, run: run.retry(["wo-001.0"], **MORE),
-    "a budget without a price": lambda lead, run: lead.resume(run.run_id, max_requests=77, budget=2.0),
-    "a retry on such a budget": lambda _, run: run.retry(budget=2.0),
-    "a fork on such a budget": lambda lead, run: lead.fork(run.run_id, 3, budget=2.0),
+    "a budget without a price": lambda lead, run: lead.resume(run.run_id, limits=Limits(max_requests=77, budget=2.0)),
+    "a retry on such a budget": lambda _, run: run.retry(limits=Limits(budget=2.0)),
+    "a fork on such a budget": lambda lead, run: lead.fork(run.run_id, 3, limits=Limits(budget=2.0)),
 }
 
 
 @pytest.mark.parametrize("command", WRONG.values(), ids=WRONG)
 async def test_a_command_with_a_wrong_value_changes_nothing(home: Path, lead_of: Any, command: Command) -> None:
     models = lead_of("shop", [{"n": 1}, {"n": 2}])
-    async with Leadhand(models=_Unpriced(models), tools=[shop], home=home, budget=None) as lead:
+    async with Leadhand(models=_Unpriced(models), tools=[shop], home=home, limits=Limits(budget=None)) as lead:
         run = await ended(lead)
         before = await seen(lead, run)
         with pytest.raises((ConfigurationError, UsageError)):

@@ -16,7 +16,7 @@ from processes import start_async
 import leadhand
 from leadhand import ConfigurationError, Leadhand, Run, RunStatus, UsageError
 from leadhand.app.project.flows import FlowRegistry
-from leadhand.app.project.source_files import bound_agents
+from leadhand.app.project.source_files import workers_and_agents
 from leadhand.core import events as ev
 from leadhand.report import Agent, AgentResult, Task, Verdict
 
@@ -47,7 +47,7 @@ class FactChecker(Agent):
 
 
 async def reported(home: Path, *agents: Any, **options: Any) -> tuple[Run, dict[str, Any], list[str]]:
-    async with Leadhand(offline=True, agents=agents, home=home) as lead:
+    async with Leadhand(model="offline", workers=agents, home=home) as lead:
         given = {"agents": list(lead.agents), **options}
         run = await lead.start(TOPIC, flow="report", **given)
         await run.answer()
@@ -65,7 +65,7 @@ async def test_a_stage_that_asks_for_a_revision_gets_one_and_every_attempt_an_in
     assert worker is not None
     assert (worker.loop, worker.instructions) == ("code", "Check the facts.")
     assert worker.code == f"{__file__}:FactChecker"
-    assert worker.fingerprint == bound_agents([FactChecker])["fact-checker"].fingerprint != ""
+    assert worker.fingerprint == workers_and_agents([FactChecker])[1]["fact-checker"].fingerprint != ""
     (stage,) = run.state.definition.options["agents"]
     assert (stage["agent"], stage["after"]) == ("fact-checker", None)
 
@@ -114,7 +114,7 @@ async def test_what_a_stage_updates_is_in_the_report(home: Path):
     ],
 )
 async def test_a_stage_that_fails_costs_itself_and_the_report_says_so(home: Path, agent: Any, kind: str, said: str):
-    (name,) = bound_agents([agent])
+    (name,) = workers_and_agents([agent])[1]
     run, document, _ = await reported(home, agent, agents=[{"name": name, "after": "writer"}])
     failed = next(each for each in run.state.steps.values() if each.step.worker == name)
     assert failed.failure is not None
@@ -139,7 +139,7 @@ class Mended(Agent):
 
 
 async def test_a_stage_that_failed_is_retried_once_its_code_is_mended(home: Path, monkeypatch: pytest.MonkeyPatch):
-    async with Leadhand(offline=True, agents=[Mended], home=home) as lead:
+    async with Leadhand(model="offline", workers=[Mended], home=home) as lead:
         run = await lead.start(TOPIC, flow="report", agents=list(lead.agents), review=False)
         assert (await run.answer()).status is RunStatus.PARTIAL
         actions = [each["action"] for each in (await run.document())["outcome"]["actions"]]
@@ -291,7 +291,7 @@ class Approving(Agent):
 
 @pytest.mark.parametrize("agent", [Approving, Crashing])
 async def test_the_verdict_of_a_class_decides_about_a_draft_of_a_model(home: Path, agent: type[Agent]):
-    (name,) = bound_agents([agent])
+    (name,) = workers_and_agents([agent])[1]
     answer = await lead(home, model(), agents=[agent]).run(
         TOPIC, flow="report", review=False, agents=[{"name": name, "after": "writer"}]
     )
@@ -326,18 +326,18 @@ async def test_an_instance_keeps_its_settings_and_no_state_of_an_earlier_attempt
         ([type("Odd", (Crashing,), {"name": "Not A Name"})], "Odd.*Stage.name"),
         ([type("Needy", (Crashing,), {"__init__": lambda self, key: None})], "Needy.*key"),
         ([Crashing, Crashing], "crashing"),
-        ("checks.py", "agents.* str"),
+        ("checks.py", "workers.* str"),
     ],
 )
 def test_what_cannot_be_an_agent_is_refused_at_once(agents: Any, said: str):
     with pytest.raises(UsageError, match=f"(?s){said}"):
-        Leadhand(offline=True, agents=agents)
+        Leadhand(model="offline", workers=agents)
 
 
 async def test_only_agents_of_the_process_are_used_and_no_name_is_imported(home: Path, tmp_path: Path):
     evil = tmp_path / "evil.py"
     evil.write_text(f"open({str(tmp_path / 'ran')!r}, 'w')\n")
-    async with Leadhand(offline=True, agents=[FactChecker], home=home) as lead:
+    async with Leadhand(model="offline", workers=[FactChecker], home=home) as lead:
         for named in (str(evil), f"{evil}:Evil", "os:system", "evil", "fact-cheker"):
             with pytest.raises(UsageError, match=named) as refused:
                 await lead.start(TOPIC, flow="report", agents=[{"name": "extra", "agent": named}])
@@ -362,7 +362,7 @@ async def test_a_run_is_continued_with_its_class_only(home: Path):
     with pytest.raises(ConfigurationError, match="'polisher'") as lacking:
         FlowRegistry().check_code(definition)
     assert f"--agent {__file__}:Polisher" in lacking.value.how
-    FlowRegistry((), bound_agents([Polisher])).check_code(definition)
+    FlowRegistry((), workers_and_agents([Polisher])[1]).check_code(definition)
 
 
 # --- a process is killed in the middle of a stage --------------------------------------------------------------------
@@ -433,6 +433,6 @@ async def test_calls_that_were_finished_when_a_process_was_killed_are_not_made_a
     code, said, errors = await life(out.strip())
     assert (code, said.strip(), errors) == (0, "ONE TWO THREE", "")
     assert (home / "calls").read_text().split() == ["one", "two", "three", "three"]
-    async with Leadhand(offline=True, home=home) as lead:
+    async with Leadhand(model="offline", home=home) as lead:
         entries = await (await lead.runtime()).store.read(out.strip())
     assert [each.event.message for each in entries if isinstance(each.event, ev.NoteEmitted)] == ["begun"]

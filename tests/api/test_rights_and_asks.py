@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from leads import leadhand_of
 
-from leadhand import Answer, Leadhand, RunStatus, ToolReturn, UsageError, Worker, tool
+from leadhand import Answer, RunStatus, ToolReturn, UsageError, Worker, tool
 from leadhand.core.conversation import AssistantMessage, ToolCall, ToolMessage
 from leadhand.core.limits import Usage
 from leadhand.core.tool import DefineWorker, Delegate, SetTodos, Todo, WriteArtifact
@@ -104,7 +105,7 @@ async def run(
 ) -> tuple[Answer, Scripted, Any]:
     models = Scripted(said)
     models.waits_for_four = at_once
-    async with Leadhand(flows=[made], models=models, tools=[look, send, *tools], home=home, **settings) as lead:
+    async with leadhand_of(flows=[made], models=models, tools=[look, send, *tools], home=home, **settings) as lead:
         answer = await lead.run("go", flow=made.name)
         runtime = await lead.runtime()
         state = await runtime.load(answer.run_id)

@@ -15,7 +15,7 @@ OF_FLOWS = ["web_search", "subagent_run", "filesystem_write"]
 
 @pytest.mark.parametrize("name", OF_FLOWS)
 async def test_a_rule_can_name_a_tool_of_a_flow(tmp_path: Path, name: str) -> None:
-    async with Leadhand(offline=True, home=tmp_path, approve_rules={f"tool:{name}": "never"}) as lead:
+    async with Leadhand(model="offline", home=tmp_path, approve={f"tool:{name}": "never"}) as lead:
         answer = await lead.research("How much caffeine is in coffee?")
         state = await (await lead.runtime()).load(answer.run_id)
     assert {rule: str(policy) for rule, policy in state.definition.approve_rules.items()} == {f"tool:{name}": "never"}
@@ -23,13 +23,13 @@ async def test_a_rule_can_name_a_tool_of_a_flow(tmp_path: Path, name: str) -> No
 
 
 async def test_a_rule_for_a_tool_that_only_other_runs_have_is_accepted(tmp_path: Path) -> None:
-    async with Leadhand(offline=True, home=tmp_path, approve_rules={"tool:web_search": "never"}) as lead:
+    async with Leadhand(model="offline", home=tmp_path, approve={"tool:web_search": "never"}) as lead:
         assert (await lead.run("Weather in Paris?")).status is RunStatus.SUCCEEDED
 
 
 @pytest.mark.parametrize("flow", ["research", "work-order"])
 async def test_a_typing_error_in_a_rule_is_refused_for_every_flow(tmp_path: Path, flow: str) -> None:
-    async with Leadhand(offline=True, home=tmp_path, approve_rules={"tool:web_serch": "never"}) as lead:
+    async with Leadhand(model="offline", home=tmp_path, approve={"tool:web_serch": "never"}) as lead:
         with pytest.raises(UsageError) as refused:
             await lead.start("How much caffeine is in coffee?", flow=flow)
     assert "web_serch" in refused.value.what

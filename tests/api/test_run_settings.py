@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
-from leadhand import ConfigurationError, Leadhand, RunStatus, ToolReturn, UsageError, tool
+from leadhand import ConfigurationError, Leadhand, Limits, RunStatus, ToolReturn, UsageError, tool
 from leadhand.testing.scripted_model import ScriptedModel
 from leadhand.testing.steps import plans, subtask
 
@@ -72,21 +72,13 @@ async def test_a_plan_cannot_name_a_tool_that_the_run_was_not_given(home: Path) 
     assert answer.failure.type == "malformed_answer"
 
 
-async def test_a_budget_of_a_run_is_at_most_that_of_the_leadhand(home: Path) -> None:
-    async with Leadhand(offline=True, home=home, budget=0.5) as lead:
-        run = await lead.start("weather in Paris", budget=0.25)
-        assert (await run.document())["limits"]["budget_usd"] == 0.25
-        for above in (0.51, None):
-            with pytest.raises(UsageError, match="budget"):
-                await lead.start("weather in Paris", budget=above)
-        with pytest.raises(UsageError, match="budget"):
-            await lead.start("weather in Paris", budget="much")  # pyright: ignore[reportArgumentType]
-
-
-async def test_a_default_budget_is_no_ceiling(home: Path) -> None:
-    async with Leadhand(offline=True, home=home) as lead:
-        run = await lead.start("weather in Paris", budget=5)
-        assert (await run.document())["limits"]["budget_usd"] == 5
+async def test_a_run_has_the_limits_that_it_is_given_and_the_others_of_its_leadhand(home: Path) -> None:
+    async with Leadhand(model="offline", home=home, limits=Limits(budget=0.5, max_steps=2)) as lead:
+        run = await lead.start("weather in Paris", limits=Limits(budget=5, timeout="5m"))
+        limits = (await run.document())["limits"]
+        assert (limits["budget"], limits["max_steps"], limits["timeout"]) == (5, 2, 300)
+        with pytest.raises(UsageError, match="limits"):
+            await lead.start("weather in Paris", limits=cast("Any", 1))
 
 
 async def test_a_run_can_have_an_adapter_of_its_own(home: Path) -> None:
@@ -98,7 +90,7 @@ async def test_a_run_can_have_an_adapter_of_its_own(home: Path) -> None:
         name = answer.document["model"]
         assert name.startswith("adapter-")
         assert (await lead.start("look", model=model_for(what="sea"))).state.definition.models.default != name
-    async with Leadhand(offline=True, tools=[look], home=home) as other:
+    async with Leadhand(model="offline", tools=[look], home=home) as other:
         runtime = await other.runtime()
         with pytest.raises(ConfigurationError, match=name):
             runtime.models.check(name)
@@ -106,9 +98,9 @@ async def test_a_run_can_have_an_adapter_of_its_own(home: Path) -> None:
 
 async def test_a_run_can_name_one_of_the_adapters_of_the_program(home: Path) -> None:
     mine = model_for(what="tide")
-    async with Leadhand("offline", models={"mine": mine}, tools=[look], home=home) as lead:
-        answer = await lead.run("look", model="mine")
-        assert answer.document["model"] == "mine"
+    async with Leadhand("mine", models={"mine": mine, "other": model_for(what="sea")}, tools=[look], home=home) as lead:
+        answer = await lead.run("look", model="other")
+        assert answer.document["model"] == "other"
         with pytest.raises(ConfigurationError):
             await lead.start("look", model="yours:model")
         with pytest.raises(UsageError, match="model"):
@@ -116,26 +108,28 @@ async def test_a_run_can_name_one_of_the_adapters_of_the_program(home: Path) -> 
 
 
 async def test_an_offline_leadhand_runs_no_other_model(home: Path) -> None:
-    async with Leadhand(offline=True, home=home) as lead:
+    async with Leadhand(model="offline", home=home) as lead:
         with pytest.raises(UsageError, match="openai:gpt"):
             await lead.start("look", model="openai:gpt")
 
 
 async def test_a_resumed_run_keeps_its_settings_in_another_process(home: Path) -> None:
     async with Leadhand(models=model_for(what="tide"), tools=[look, pay], home=home) as lead:
-        answer = await lead.run("look", tools=["look"], instructions="Be brief.", plan_only=True, budget=0.5)
+        answer = await lead.run(
+            "look", tools=["look"], instructions="Be brief.", plan_only=True, limits=Limits(budget=0.5)
+        )
     model = model_for(what="never planned")
     async with Leadhand(models=model, tools=[look, pay], home=home) as other:
         answer = await (await other.resume(answer.run_id)).answer()
     document = answer.document
     assert (document["tools"], document["instructions"]) == (["look"], {"*": "Be brief."})
-    assert document["limits"]["budget_usd"] == 0.5
+    assert document["limits"]["budget"] == 0.5
     assert all("Be brief." in each.messages[0].text for each in model.requests)
 
 
 def test_the_same_settings_work_without_a_loop(home: Path) -> None:
     given: dict[str, Any] = {"tools": ["weather_tool"], "instructions": "Be brief."}
-    document = Leadhand(offline=True, home=home).run_sync("weather in Paris", **given).document
+    document = Leadhand(model="offline", home=home).run_sync("weather in Paris", **given).document
     assert (document["tools"], document["instructions"]) == (["weather_tool"], {"*": "Be brief."})
 
 

@@ -6,8 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from leads import leadhand_of
 
-from leadhand import Leadhand, RunStatus, UsageError, Worker
+from leadhand import RunStatus, UsageError, Worker
 from leadhand.testing.model_server import ScriptedServer
 from leadhand.testing.scripted_model import says
 
@@ -18,7 +19,7 @@ WRITER = Worker("writer", "Answer.", tools=())
 async def test_a_server_is_named_in_code_and_its_key_is_in_no_event(home: Path) -> None:
     async with ScriptedServer([says(f"Hello, {KEY}.")]) as server:
         given: Any = {"model": "openai_compatible:small", "base_url": server.base_url, "api_key": KEY}
-        async with Leadhand(**given, home=home) as lead:
+        async with leadhand_of(**given, home=home) as lead:
             run = await lead.start("Go", worker=WRITER)
             answer = await run.answer()
             bodies = "".join([event.body async for event in run.events()])
@@ -39,4 +40,4 @@ async def test_a_server_is_named_in_code_and_its_key_is_in_no_event(home: Path) 
 )
 def test_what_cannot_be_an_address_or_a_key_is_refused(home: Path, given: dict[str, Any]) -> None:
     with pytest.raises(UsageError):
-        Leadhand(**{"model": "openai_compatible:small", **given}, home=home)
+        leadhand_of(**{"model": "openai_compatible:small", **given}, home=home)

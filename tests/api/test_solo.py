@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from leads import leadhand_of
 from pydantic import BaseModel
 
 from leadhand import Leadhand, RunStatus, UsageError, Worker, tool
@@ -39,7 +40,7 @@ def of(name: str) -> Callable[[ModelRequest], bool]:
 
 
 def lead_of(home: Path, models: Any, **settings: Any) -> Leadhand:
-    return Leadhand(models=models, home=home, **{"check": "off", "tools": [], **settings})
+    return leadhand_of(models=models, home=home, **{"check": "off", "tools": [], **settings})
 
 
 def test_a_worker_carries_the_request_out_with_its_own_tools_and_gives_a_typed_value(tmp_path: Path) -> None:
@@ -158,8 +159,8 @@ async def test_validate_sends_an_answer_back(tmp_path: Path) -> None:
 async def test_instructions_may_be_a_function_of_what_is_given(tmp_path: Path) -> None:
     own = Worker("own", lambda given: f"Answer {given.deps} about {given.input['request']!r}.", tools=())
     with ScriptedModel([says("Yes.")]) as models:
-        async with lead_of(tmp_path, models, deps="Ann") as lead:
-            answer = await lead.run("noise", worker=own, instructions="Be brief.")
+        async with lead_of(tmp_path, models) as lead:
+            answer = await lead.run("noise", worker=own, instructions="Be brief.", deps="Ann")
     assert answer.text == "Yes."
     said = models.requests[0].messages[0].text  # type: ignore[union-attr]
     assert "Answer Ann about 'noise'" in said
@@ -288,8 +289,9 @@ async def test_a_follow_up_has_the_same_worker_and_sees_the_earlier_answer(tmp_p
 async def test_its_text_is_streamed(tmp_path: Path) -> None:
     pieces: list[str] = []
     with ScriptedModel([says("One two three.")]) as models:
-        lead = lead_of(tmp_path, models, on_text=lambda _run, _attempt, piece: pieces.append(piece))
-        await _run(lead, Worker("own", "Answer.", tools=()))
+        async with lead_of(tmp_path, models) as lead:
+            (await lead.runtime()).texts.on_text = lambda _run, _attempt, piece: pieces.append(piece)
+            await lead.run("Go", worker=Worker("own", "Answer.", tools=()))
     assert "".join(pieces).strip() == "One two three."
 
 

@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from leads import leadhand_of
 
-from leadhand import Answer, Leadhand, tool
+from leadhand import Answer, Leadhand, Limits, tool
 from leadhand.core.errors import ConfigurationError, UsageError
 from leadhand.testing.faults import Served, completion, status
 from leadhand.testing.model_server import ScriptedServer, Seen
@@ -67,7 +68,7 @@ async def test_requests_in_another_form_are_reserved_one_by_one(
 
     async with ScriptedServer(without_tools) as server:
         monkeypatch.setenv("LEADHAND_BASE_URL", server.base_url)
-        lead = Leadhand("openai_compatible:m", tools=[look_tool], home=tmp_path, max_requests=20)
+        lead = Leadhand("openai_compatible:m", tools=[look_tool], home=tmp_path, limits=Limits(max_requests=20))
         async with lead:
             answered = await lead.run("do it all")
         refused = [body for body in server.bodies if body.get("tools")]
@@ -97,7 +98,7 @@ async def test_usage_that_cannot_be_true_is_settled_in_full(
     async with ScriptedServer(answering(lambda: usage)) as server:
         monkeypatch.setenv("OPENAI_BASE_URL", server.base_url)
         monkeypatch.setenv("OPENAI_API_KEY", "none")
-        async with Leadhand("openai:gpt-4o-mini", tools=[], home=tmp_path, budget=budget) as lead:
+        async with Leadhand("openai:gpt-4o-mini", tools=[], home=tmp_path, limits=Limits(budget=budget)) as lead:
             answered = await lead.run("do it all")
             state = await (await lead.runtime()).load(answered.run_id)
         asked = len(server.requests)
@@ -116,7 +117,7 @@ async def test_a_local_proxy_is_free_only_if_a_setting_says_so(
             monkeypatch.setenv(variable, server.base_url)
         monkeypatch.setenv("OPENAI_API_KEY", "none")
         monkeypatch.setenv("LEADHAND_PRICE", price)
-        lead = Leadhand(model, tools=[], home=tmp_path, budget=0.5)
+        lead = Leadhand(model, tools=[], home=tmp_path, limits=Limits(budget=0.5))
         if not price:
             with pytest.raises(ConfigurationError, match="a-model-of-the-proxy") as refused:
                 await lead.run("do it all")
@@ -156,7 +157,9 @@ async def test_ten_runs_of_a_process_share_its_concurrency(tmp_path: Path, lead_
         return f"{n} counted"
 
     models = lead_of("count_tool", [{"n": n} for n in range(8)])
-    async with Leadhand(models=models, tools=[count_tool], home=tmp_path, max_workers=5, concurrency=7) as lead:
+    async with leadhand_of(
+        models=models, tools=[count_tool], home=tmp_path, concurrency=7, limits=Limits(max_workers=5)
+    ) as lead:
         await asyncio.gather(*(lead.run(f"run {n}") for n in range(10)))
     assert made == 80
     assert 5 < most <= 7
@@ -168,8 +171,8 @@ def test_a_concurrency_out_of_range_is_refused(tmp_path: Path, monkeypatch: pyte
     with pytest.raises(UsageError, match="LEADHAND_CONCURRENCY"):
         Leadhand(home=tmp_path)
     with pytest.raises(UsageError, match=r"concurrency.* True"):
-        Leadhand(home=tmp_path, concurrency=True)
-    assert Leadhand(home=tmp_path, concurrency=3).settings.concurrency == 3
+        leadhand_of(home=tmp_path, concurrency=True)
+    assert leadhand_of(home=tmp_path, concurrency=3).settings.concurrency == 3
 
 
 def ran_out(answer: Answer) -> int:
@@ -183,25 +186,25 @@ async def test_a_run_that_ran_out_goes_on_at_the_doors_of_python(
     async with ScriptedServer(answering(counting)) as server:
         monkeypatch.setenv("LEADHAND_BASE_URL", server.base_url)
         monkeypatch.setenv("LEADHAND_PRICE", "0")
-        async with Leadhand("openai_compatible:m", tools=[], home=tmp_path, max_requests=20) as lead:
+        async with Leadhand("openai_compatible:m", tools=[], home=tmp_path, limits=Limits(max_requests=20)) as lead:
             first = await lead.run("do it all")
             assert first.gaps
             assert len(server.requests) <= 20
             with pytest.raises(UsageError, match="max_requests"):
-                await lead.resume(first.run_id, max_requests=2)
+                await lead.resume(first.run_id, limits=Limits(max_requests=2))
             at = first.document["last_seq"] - 1
-            more = await (await lead.resume(first.run_id, max_requests=45)).answer()
+            more = await (await lead.resume(first.run_id, limits=Limits(max_requests=45))).answer()
             asked = len(server.requests)
             assert ran_out(more) < ran_out(first)
             assert asked <= 45
             run = await lead.attach(first.run_id)
-            await run.retry(max_requests=200, timeout=3_600.0)
+            await run.retry(limits=Limits(max_requests=200, timeout=3_600.0))
             last = await run.answer()
             assert last.document["usage"]["requests"] == len(server.requests) <= 200
             assert last.document["limits"]["max_requests"] == 200
-            fork = await lead.fork(first.run_id, at, max_requests=30, budget=2.0)
+            fork = await lead.fork(first.run_id, at, limits=Limits(max_requests=30, budget=2.0))
             await fork.answer()
             document = (await lead.runtime()).document
             limits = (await document(fork.run_id)).as_json()["limits"]
-            assert (limits["max_requests"], limits["budget_usd"]) == (30, 2.0)
+            assert (limits["max_requests"], limits["budget"]) == (30, 2.0)
     assert not ran_out(last)

@@ -12,8 +12,9 @@ import pytest
 from api.absent import orphaned
 from api.conftest import LeadOf
 from golden import check_golden, joined, normalized
+from leads import leadhand_of
 
-from leadhand import FailureClass, Leadhand, LeadhandError, ToolError, ToolReturn, tool
+from leadhand import FailureClass, Leadhand, LeadhandError, Limits, ToolError, ToolReturn, tool
 from leadhand.hooks import BeforeTool, Hook
 from leadhand.testing.scripted_model import ScriptedModel, calls, plans, says, subtask
 
@@ -44,15 +45,15 @@ def refused_at_once(home: Path) -> dict[str, Callable[[], Any]]:
     offline: dict[str, Any] = {"offline": True, "home": home}
     (home.parent / "leadhand.toml").write_text('[limits]\nmax_worker = "3"\n')
     return {
-        "a limit": lambda: Leadhand(max_workers=10**9, **offline),
-        "a value": lambda: Leadhand(approve="maybe", **offline),  # pyright: ignore[reportArgumentType]
-        "a hook": lambda: Leadhand(hooks=[Above], **offline),
-        "no request": lambda: Leadhand(**offline).run_sync(" "),
-        "a rule": lambda: Leadhand(approve_rules={"tool:weather_tol": "never"}, **offline).run_sync(QUESTION),
+        "a limit": lambda: leadhand_of(limits=Limits(max_workers=10**9), **offline),
+        "a value": lambda: leadhand_of(approve="maybe", **offline),  # pyright: ignore[reportArgumentType]
+        "a hook": lambda: leadhand_of(hooks=[Above], **offline),
+        "no request": lambda: leadhand_of(**offline).run_sync(" "),
+        "a rule": lambda: leadhand_of(approve={"tool:weather_tol": "never"}, **offline).run_sync(QUESTION),
         "a model": lambda: Leadhand("openai:gpt-6-luna", home=home).run_sync(QUESTION),
         "a provider": lambda: Leadhand("opnai:gpt", home=home).run_sync(QUESTION),
-        "a database": lambda: Leadhand(database="mysql://localhost", **offline).run_sync(QUESTION),
-        "a directory as a database": lambda: Leadhand(database=str(home.parent), **offline).run_sync(QUESTION),
+        "a database": lambda: leadhand_of(store="mysql://localhost", **offline).run_sync(QUESTION),
+        "a directory as a database": lambda: leadhand_of(store=str(home.parent), **offline).run_sync(QUESTION),
         "a project": lambda: Leadhand.of_project(home.parent),
         "a tool": lambda: tool(name="no name")(fail.function),
     }
@@ -112,7 +113,7 @@ async def test_the_golden_file_keeps_the_texts_of_errors_answers_and_gaps(
 ) -> None:
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     home, texts = tmp_path / "home", list[tuple[str, str]]()
-    async with Leadhand(offline=True, home=home) as lead:
+    async with Leadhand(model="offline", home=home) as lead:
         answer = await lead.run(f"{QUESTION} And book me a table at a restaurant.")
         texts.append(("print(answer), offline", str(answer)))
         later = refused_later(lead, tmp_path / "other", answer.run_id)
@@ -129,7 +130,7 @@ async def test_the_golden_file_keeps_the_texts_of_errors_answers_and_gaps(
     classes = [each for each in FailureClass if each not in retried]
     planned = plans(subtask("pay", "pay", to="Ann"), *(subtask(each, "fail", class_=each) for each in classes))
     model = ScriptedModel(plan=[planned], lenient=True, work=_gives_up, compose=says("It is done: paid Ann."))
-    async with Leadhand(models=model, tools=[fail, pay], home=home, approve="auto", max_steps=1) as lead:
+    async with Leadhand(models=model, tools=[fail, pay], home=home, approve="auto", limits=Limits(max_steps=1)) as lead:
         answer = await lead.run("pay")
     texts.append(("print(answer), with a failure of each class", str(answer)))
     gaps = [f"{gap.class_}: {gap.name}: {gap.reason}\n  {gap.next_action}" for gap in answer.gaps]

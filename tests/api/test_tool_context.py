@@ -62,7 +62,7 @@ async def on_a_thread_of_its_own(context: ToolContext) -> dict[str, Any]:
 async def test_every_method_of_the_context_works_on_a_thread_and_in_a_coroutine(tmp_path: Path, each: Any) -> None:
     plan = plans(subtask("keep", "keep"), subtask("use", each.name, needs=[0]))
     model = ScriptedModel(plan=[plan], work=lambda _: "used", lenient=True)
-    async with Leadhand(models=model, tools=[keep, each], offline=True, home=tmp_path) as lead:
+    async with Leadhand(models=model, tools=[keep, each], model="offline", home=tmp_path) as lead:
         answer = await lead.run("use it")
         entries = await (await lead.runtime()).store.read(answer.run_id)
 

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
+from leads import leadhand_of
 
 from leadhand import Leadhand, RunStatus, UsageError, Worker
 from leadhand.core.run import ModelChoice, RunDefinition
@@ -25,7 +26,7 @@ async def look(run: FlowContext):
 
 async def test_a_worker_that_names_the_tools_has_them(tmp_path: Path) -> None:
     model = ScriptedModel([calls("web_search", query="caffeine in coffee", max_results=1), says("90 mg")])
-    async with model, Leadhand(flows=[look], models=model, offline=True, home=tmp_path) as lead:
+    async with model, Leadhand(flows=[look], models=model, model="offline", home=tmp_path) as lead:
         answer = await lead.run("How much caffeine?", flow="look")
         state = await (await lead.runtime()).load(answer.run_id)
     assert answer.status is RunStatus.SUCCEEDED
@@ -44,14 +45,14 @@ async def test_a_worker_that_names_the_tools_has_them(tmp_path: Path) -> None:
 
 
 async def test_no_other_run_has_them(tmp_path: Path) -> None:
-    async with Leadhand(offline=True, home=tmp_path) as lead:
+    async with Leadhand(model="offline", home=tmp_path) as lead:
         started = await lead.start("What is the weather in Paris?")
         assert [tool.name for tool in started.state.definition.tools] == ["weather_tool", "directions_tool"]
         await started.wait()
 
 
 async def test_somebody_can_add_them(tmp_path: Path) -> None:
-    async with Leadhand(offline=True, tools=[web_search], home=tmp_path) as lead:
+    async with Leadhand(model="offline", tools=[web_search], home=tmp_path) as lead:
         started = await lead.start("What is the weather in Paris?")
         assert [tool.name for tool in started.state.definition.tools] == ["web_search"]
         await started.wait()
@@ -62,7 +63,7 @@ async def test_a_run_keeps_its_directory_of_documents(tmp_path: Path) -> None:
     folder.mkdir()
     (folder / "house.md").write_text("# Our house\n\nThe boiler was replaced in 2019.\n")
     model = ScriptedModel([calls("web_search", query="boiler replaced"), says("2019")])
-    async with model, Leadhand(flows=[look], models=model, offline=True, documents=folder, home=tmp_path) as lead:
+    async with model, leadhand_of(flows=[look], models=model, model="offline", documents=folder, home=tmp_path) as lead:
         answer = await lead.run("When was the boiler replaced?", flow="look")
         state = await (await lead.runtime()).load(answer.run_id)
     assert state.definition.documents == str(folder)
@@ -71,7 +72,7 @@ async def test_a_run_keeps_its_directory_of_documents(tmp_path: Path) -> None:
 
 async def test_what_is_not_a_directory_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="documents"):
-        Leadhand(documents=tmp_path / "absent", home=tmp_path)
+        leadhand_of(documents=tmp_path / "absent", home=tmp_path)
 
 
 def test_a_definition_without_documents_is_written_as_before() -> None:

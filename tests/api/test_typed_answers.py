@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 import pytest
+from leads import leadhand_of
 from pydantic import BaseModel, field_validator
 
 from leadhand import Leadhand, RunStatus, ToolReturn, UsageError, Worker, tool
@@ -53,7 +54,7 @@ def scripted(*shapes: Any) -> ScriptedModel:
 
 
 async def asked(home: Path, models: Any, output: Any = Cheapest, **settings: Any) -> Any:
-    async with Leadhand(models=models, tools=[price], home=home, **settings) as lead:
+    async with leadhand_of(models=models, tools=[price], home=home, **settings) as lead:
         return await lead.run("Compare the prices", output=output)
 
 
@@ -300,7 +301,7 @@ class Forecast(BaseModel):
 
 
 async def test_the_built_in_model_fills_in_what_the_data_has(tmp_path: Path) -> None:
-    async with Leadhand(offline=True, home=tmp_path) as lead:
+    async with Leadhand(model="offline", home=tmp_path) as lead:
         answer = await lead.run("What is the weather in Paris and Lyon tomorrow?", output=Forecast)
     assert answer.value is not None
     assert [place.location for place in answer.value.places] == ["Paris", "Lyon"]
@@ -314,7 +315,7 @@ class Report(BaseModel):
 
 
 async def test_reports_and_research_have_typed_answers_offline(tmp_path: Path) -> None:
-    async with Leadhand(offline=True, home=tmp_path) as lead:
+    async with Leadhand(model="offline", home=tmp_path) as lead:
         report = await lead.report("Heat pumps in old houses", output=Report)
         found = await lead.research("How do heat pumps perform in old houses?", output={**SCHEMA, "title": "Found"})
     assert report.value is not None
@@ -329,7 +330,7 @@ async def test_the_built_in_model_invents_nothing(tmp_path: Path) -> None:
     class Priced(BaseModel):
         price: float
 
-    async with Leadhand(offline=True, home=tmp_path) as lead:
+    async with Leadhand(model="offline", home=tmp_path) as lead:
         answer = await lead.run("What is the weather in Paris?", output=Priced)
     assert answer.value is None
     assert "price" in answer.gaps[0].reason

@@ -9,6 +9,7 @@ from typing import Any, cast
 import pytest
 from api.test_flows_of_users import nested
 from api.test_rights_and_asks import WORKER, asking, results, run, team
+from leads import leadhand_of
 from pydantic import BaseModel
 
 from leadhand import ConfigurationError, Leadhand, RunStatus, ToolReturn, UsageError, Worker, tool
@@ -36,7 +37,7 @@ def asking_with(*workers: Worker, offline: Any = None, **given: Any) -> Function
 
 async def outcome(made: FunctionFlow, home: Path, **settings: Any) -> dict[str, Any]:
     given = {"models": ScriptedModel(["done"] * 3, lenient=True), **settings}
-    async with Leadhand(flows=[made], home=home, **given) as lead:
+    async with leadhand_of(flows=[made], home=home, **given) as lead:
         document = (await lead.run("go", flow=made.name)).document
     assert document["owner"] is None
     return document
@@ -215,7 +216,7 @@ async def test_a_step_for_an_unknown_model_fails_and_the_run_ends(tmp_path: Path
     assert document["answer"] == "done"
     ((class_, reason),) = causes(document)
     assert class_ == "unavailable"
-    assert "'nosuch:thing'" in reason
+    assert "nosuch:thing" in reason
 
 
 async def test_a_delegation_to_an_unknown_model_is_an_error_to_the_model_that_asked(tmp_path: Path) -> None:
@@ -231,7 +232,7 @@ async def test_a_delegation_to_an_unknown_model_is_an_error_to_the_model_that_as
     made = asking_with(asks, Worker("helper", "Help.", tools=()), offline={asks: worker})
     document = await outcome(made, tmp_path, models=None, model="offline", tools=[ask])
     assert document["status"] == "succeeded"
-    assert "'nosuch:thing'" in document["answer"]
+    assert "nosuch:thing" in document["answer"]
 
 
 # --- tools -----------------------------------------------------------------------------------------------------------

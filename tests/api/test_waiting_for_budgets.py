@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from api.test_own_flows import echo
 
-from leadhand import Leadhand, RunStatus
+from leadhand import Leadhand, Limits, RunStatus
 from leadhand.core.conversation import AssistantMessage
 from leadhand.core.limits import Usage
 from leadhand.ports.models import ModelProfile, ModelReply, ModelRequest
@@ -44,8 +44,10 @@ async def test_a_call_waits_for_the_reservations_of_another_process_unless_they_
 ) -> None:
     first, second = Held(), Held()
     async with (
-        Leadhand(models=first, flows=[echo], home=tmp_path, budget_total=ONE_CALL) as one,
-        Leadhand(models=second, flows=[echo], home=tmp_path, budget_total=budget) as other,  # a store of its own
+        Leadhand(models=first, flows=[echo], home=tmp_path, limits=Limits(budget_total=ONE_CALL)) as one,
+        Leadhand(
+            models=second, flows=[echo], home=tmp_path, limits=Limits(budget_total=budget)
+        ) as other,  # a store of its own
     ):
         holder = await one.start("Say it", flow="echo")
         await first.asked.wait()

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from leadhand import Leadhand, ToolError, ToolReturn, tool
+from leadhand import Leadhand, Limits, ToolError, ToolReturn, tool
 from leadhand.core.view import Projection
 from leadhand.testing.scripted_model import ScriptedModel, calls, gives, plans, says, subtask
 
@@ -51,7 +51,7 @@ async def until(holds: Callable[[], bool]) -> None:
 async def test_a_subtask_is_pending_until_an_attempt_has_begun(tmp_path: Path) -> None:
     gate = Gate()
     model = ScriptedModel(plan=[plans(*(subtask(f"look_{n}", "look", n=n) for n in range(6)))], lenient=True)
-    async with Leadhand(models=model, tools=[gate.look], max_workers=2, home=tmp_path) as lead:
+    async with Leadhand(models=model, tools=[gate.look], home=tmp_path, limits=Limits(max_workers=2)) as lead:
         run = await lead.start("look at six")
         await gate.both_wait.wait()
         while statuses((document := await run.document())["work_state"]) != BEGUN:  # noqa: ASYNC110 (only the log says)

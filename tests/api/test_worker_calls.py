@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from leads import leadhand_of
 
 from leadhand import Leadhand, RunStatus, UsageError, tool
 from leadhand.ports.models import ModelProfile
@@ -83,7 +84,9 @@ async def test_three_look_ups_take_two_calls_and_one_to_judge(
 @pytest.mark.parametrize("look_up", [weather, forecast])
 async def test_always_has_every_worker_write_its_result(tmp_path: Path, look_up: Any) -> None:
     with ScriptedModel(plan=[three(look_up.name)], work=says("It is sunny."), lenient=True) as model:
-        async with Leadhand(models=model, tools=[look_up], check="judge", worker_calls="always", home=tmp_path) as lead:
+        async with leadhand_of(
+            models=model, tools=[look_up], check="judge", worker_calls="always", home=tmp_path
+        ) as lead:
             answer = await lead.run("How is the weather in Paris, Lyon and Nice?")
 
     assert roles(model) == {"plan": 1, "work": 3, "review": 1, "judge": 1}
@@ -94,9 +97,9 @@ async def test_always_has_every_worker_write_its_result(tmp_path: Path, look_up:
 async def test_a_follow_up_has_its_results_written_as_the_earlier_run_had(tmp_path: Path) -> None:
     settings: Any = {"tools": [weather], "home": tmp_path}
     with ScriptedModel(plan=[three("weather")] * 2, work=says("It is sunny."), lenient=True) as model:
-        async with Leadhand(models=model, worker_calls="always", **settings) as lead:
+        async with leadhand_of(models=model, worker_calls="always", **settings) as lead:
             first = await lead.run("How is the weather in Paris, Lyon and Nice?")
-        async with Leadhand(models=model, **settings) as lead:
+        async with leadhand_of(models=model, **settings) as lead:
             _ = await (await lead.follow_up(first.run_id, "And tomorrow?")).answer()
 
     assert roles(model)["work"] == 6
@@ -175,4 +178,4 @@ async def test_what_does_not_fit_into_the_window_of_the_lead_is_cut(tmp_path: Pa
 
 async def test_another_value_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="worker_calls"):
-        Leadhand(worker_calls="never", home=tmp_path)  # type: ignore[arg-type]
+        leadhand_of(worker_calls="never", home=tmp_path)  # type: ignore[arg-type]

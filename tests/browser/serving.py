@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any, Self
 
 import httpx2
+from leads import leadhand_of
 from processes import start_async
 
-from leadhand import Leadhand
 from leadhand.server.app import Doors, create_app
 from leadhand.server.console import built_console
 from leadhand.server.service import Live
@@ -100,8 +100,9 @@ class Served(Client):
         live = Live()
         self._open.callback(_listening.append, self._listening)
         self._open.push_async_callback(self.http.aclose)
-        lead = await self._open.enter_async_context(Leadhand(home=self._home, on_text=live.write, **self._team))
+        lead = await self._open.enter_async_context(leadhand_of(home=self._home, **self._team))
         self.runtime = await lead.runtime()
+        self.runtime.texts.on_text = live.write
         self.service = live.service(self.runtime)
         server = Server(create_app(self.service, doors=self._doors, console=self._console))
         serving = asyncio.create_task(server.serve(sockets=[self._listening.dup()]))

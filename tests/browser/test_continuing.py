@@ -41,7 +41,7 @@ async def test_a_run_that_ended_at_a_limit_continues_with_more(served: Served, a
     await expect(page.get_by_role("button", name="Continue with more…")).to_be_hidden()
     after = await served.until(run_id, "succeeded")
     assert after["limits"]["max_requests"] == 20
-    assert after["limits"]["budget_usd"] == before["limits"]["budget_usd"]
+    assert after["limits"]["budget"] == before["limits"]["budget"]
 
 
 @pytest.mark.slow
@@ -56,7 +56,7 @@ async def test_a_fork_can_have_other_limits(served: Served, ann: Visitor) -> Non
     await dialog.get_by_role("button", name="Fork", exact=True).click()
     await expect(page.get_by_text("forked from")).to_be_visible()
     forked = await served.get(f"/api/runs/{page.url.rpartition('/')[2]}")
-    assert forked["limits"]["budget_usd"] == 0.25
+    assert forked["limits"]["budget"] == 0.25
 
 
 class AskAbove(Hook):

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from leadhand import ConfigurationError, Leadhand
+from leadhand import ConfigurationError, Leadhand, Limits
 from leadhand.testing.model_server import ScriptedServer
 
 PRICED = "openai:gpt-4o-mini"
@@ -103,7 +103,7 @@ def test_a_new_project_runs_models_whose_price_is_not_known(leadhand: Any, proje
     assert result.code not in (2, 6)
     assert f"the price of {UNPRICED} is not known" in result.err
     limits = result.json["limits"]
-    assert (limits["budget_usd"], limits["unpriced_models"]) == (1.0, [UNPRICED])
+    assert (limits["budget"], limits["unpriced_models"]) == (1.0, [UNPRICED])
 
 
 def test_a_new_project_is_served_with_a_model_whose_price_is_not_known(leadhand: Any, project: Path) -> None:
@@ -114,12 +114,12 @@ def test_a_new_project_is_served_with_a_model_whose_price_is_not_known(leadhand:
     assert f"not known of {UNPRICED}" in served.communicate(timeout=90)[1]
 
 
-@pytest.mark.parametrize("key", ["run", "per_day", "total"])
+@pytest.mark.parametrize("key", ["budget", "budget_per_day", "budget_total"])
 def test_a_budget_of_a_project_refuses_them(leadhand: Any, project: Path, key: str) -> None:
     manifest = project / "leadhand.toml"
-    manifest.write_text(manifest.read_text().replace("[budget]\n", f"[budget]\n{key} = 2.5\n"))
+    manifest.write_text(manifest.read_text().replace("[limits]\n", f"[limits]\n{key} = 2.5\n"))
 
     assert leadhand("run", "opening hours on Saturday").code == 6
-    for more in ({}, {"budget" if key == "run" else f"budget_{key}": 3.5}):
+    for more in ({}, {"limits": Limits(**{key: 3.5})}):
         with pytest.raises(ConfigurationError, match="budget"):
             Leadhand.of_project(project, **more).run_sync("opening hours on Saturday")

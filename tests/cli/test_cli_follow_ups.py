@@ -32,7 +32,7 @@ def test_a_follow_up_keeps_what_no_flag_changes(leadhand: Any, power: Power) -> 
     second = leadhand.listing()["run_id"]
     assert first in result.err
     kept = document(leadhand, second)
-    assert (kept["offline"], kept["limits"]["max_workers"], kept["limits"]["timeout_s"]) == (True, 5, 60)
+    assert (kept["offline"], kept["limits"]["max_workers"], kept["limits"]["timeout"]) == (True, 5, 60)
     assert kept["follows"] == {"run_id": first, "request": LYON}
     assert document(leadhand, first)["followed_by"] == [second]
     assert f" {first}: {LYON}\n" in leadhand("runs", "show", second).out
@@ -83,4 +83,4 @@ def test_flags_know_what_the_command_line_gives() -> None:
     assert isinstance(call, Call)
     assert call.function is run
     assert call.flags["job"].continue_ == "run_1"
-    assert call.flags["limits"].of_run == {"budget": 1.0}
+    assert call.flags["limits"].given == {"budget": 1.0, "allow_unknown_price": True}

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from leadhand import FailureClass, Leadhand, ToolError, ToolReturn, tool
+from leadhand import FailureClass, Leadhand, Limits, ToolError, ToolReturn, tool
 from leadhand.testing.scripted_model import ScriptedModel, plans
 
 SUBTASKS = 1_000
@@ -34,7 +34,9 @@ def large(leadhand: Any) -> str:
     model = ScriptedModel(plan=[plans(*subtasks)], lenient=True)
 
     async def run() -> str:
-        async with Leadhand(home=Path(leadhand.home), models=model, tools=[look_up], max_steps=1) as lead:
+        async with Leadhand(
+            home=Path(leadhand.home), models=model, tools=[look_up], limits=Limits(max_steps=1)
+        ) as lead:
             return (await lead.run("Look places up")).run_id
 
     return asyncio.run(run())

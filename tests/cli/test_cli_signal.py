@@ -19,7 +19,7 @@ async def paying(run: FlowContext) -> str:
 
 def test_a_signal_reaches_the_flow_when_it_is_resumed(leadhand: Any) -> None:
     async def started() -> str:
-        async with Leadhand(flows=[paying], offline=True, home=leadhand.home) as lead:
+        async with Leadhand(flows=[paying], model="offline", home=leadhand.home) as lead:
             run = await lead.start("pay", flow="paying")
             async for entry in run:
                 if entry.event.type == "question_asked":
@@ -27,7 +27,7 @@ def test_a_signal_reaches_the_flow_when_it_is_resumed(leadhand: Any) -> None:
             return run.run_id
 
     async def resumed(run_id: str) -> str:
-        async with Leadhand(flows=[paying], offline=True, home=leadhand.home) as lead:
+        async with Leadhand(flows=[paying], model="offline", home=leadhand.home) as lead:
             return (await (await lead.resume(run_id)).answer()).text
 
     run_id = asyncio.run(started())

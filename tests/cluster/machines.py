@@ -111,7 +111,7 @@ class Cluster:
 
     def lead(self) -> Leadhand:
         """A client in this process, which drives nothing."""
-        return Leadhand(offline=True, flows=[pieces], database=self.url, home=self.folder / "client")
+        return Leadhand(model="offline", flows=[pieces], store=self.url, home=self.folder / "client")
 
     @contextmanager
     def database(self) -> Generator[psycopg.Connection[Any]]:

@@ -64,7 +64,7 @@ def definition(check: Check = "off", *, strict: bool = False, **limits: Any) -> 
         workers=(*ROLES, *judging),
         models=ModelChoice(default="fake"),
         tools=TOOLS,
-        limits=Limits.model_validate({"max_requests": 40, "max_tokens": 40_000, "budget_nanousd": 4_000, **limits}),
+        limits=Limits.model_validate({"max_requests": 40, "max_tokens": 40_000, "budget": 4e-6, **limits}),
         held_back=Money(requests=1 + bool(judging), tokens=1_000, nanousd=100),
         check=check,
         strict=strict,

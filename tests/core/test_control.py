@@ -42,7 +42,7 @@ GO_ON, PAUSE, WAIT = do.SetStatus(), do.SetStatus(RunStatus.PAUSED), do.SetStatu
 def at_work(*keys: str, **more: Any) -> History:
     """A run with these steps at work."""
     history = History(
-        history_of(LEAD, HELPER, MANAGER, timeout_s=100).state.definition.evolve(**more), policy=Commanded()
+        history_of(LEAD, HELPER, MANAGER, timeout=100).state.definition.evolve(**more), policy=Commanded()
     )
     for key in keys:
         assigned(history, key, "lead")

@@ -125,7 +125,7 @@ def test_work_is_handed_out_once_and_only_when_it_may_start():
 
 @pytest.mark.parametrize(("wait_s", "status"), [(59.0, "pending"), (60.0, "failed")])
 def test_no_attempt_begins_after_the_time_limit(wait_s: float, status: str):
-    history = handed_out(timeout_s=60)
+    history = handed_out(timeout=60)
     limited = failure("rate_limited").evolve(retry_after_s=wait_s)
     history.returns(history.live[0], failure=limited)
     history.command(do.Settle(step="wo-001.0"))

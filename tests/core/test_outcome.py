@@ -175,7 +175,7 @@ def test_a_cancelled_run_lists_what_was_found_and_has_gaps_for_the_rest() -> Non
 
 
 def test_what_was_never_begun_names_the_limit_that_ended_the_rest() -> None:
-    history = History(definition(batch_size=1, timeout_s=90))
+    history = History(definition(batch_size=1, timeout=90))
     issued = (Subtask(name="a"), Subtask(name="b"))
     history.command(do.IssueOrder(order=WorkOrder(work_order_id="wo-001", goal="it", subtasks=issued)))
     history.decide_all()

@@ -34,7 +34,7 @@ class Explored(RuleBasedStateMachine):
     @initialize(
         max_steps=st.integers(1, 3),
         batch_size=st.sampled_from([None, None, 1, 2]),
-        budget_nanousd=st.sampled_from([4_000, 300, None]),
+        budget=st.sampled_from([4e-6, 3e-7, None]),
         check=st.sampled_from(["judge", *CHECKS]),
         strict=st.booleans(),
     )

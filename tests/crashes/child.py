@@ -13,7 +13,7 @@ import signal
 import sys
 from typing import Any
 
-from leadhand import FailureClass, Leadhand, LeadhandError, ToolContext, ToolError, ToolReturn, tool
+from leadhand import FailureClass, Leadhand, LeadhandError, Limits, ToolContext, ToolError, ToolReturn, tool
 from leadhand.ports.models import ModelRequest
 from leadhand.stores import writer
 from leadhand.stores.transaction import Append
@@ -154,8 +154,8 @@ def new_lead() -> Leadhand:
         models=models.on(lambda request: request.worker == "shape", always=shaped),
         tools=[piece, pay, fork],
         home=CONFIG["home"],
-        database=CONFIG["url"],
-        max_workers=CONFIG.get("max_workers", 4),
+        store=CONFIG["url"],
+        limits=Limits(max_workers=CONFIG.get("max_workers", 4)),
     )
 
 

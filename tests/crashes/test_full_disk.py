@@ -21,7 +21,7 @@ import pytest
 from refusals import refused
 from stores.contract import pauses, reasons, started
 
-from leadhand import Leadhand, RunStatus, StoreError, Tool, ToolContext, ToolReturn, tool
+from leadhand import Leadhand, Limits, RunStatus, StoreError, Tool, ToolContext, ToolReturn, tool
 from leadhand.app.export import document
 from leadhand.core.errors import UnreadableRun
 from leadhand.core.evolve import replay
@@ -66,7 +66,7 @@ class Disk:
             lenient=True,
         )
         home = self.folder / "home"
-        return Leadhand(models=models, tools=[self._piece], home=home, database=self.url, max_workers=3)
+        return Leadhand(models=models, tools=[self._piece], home=home, store=self.url, limits=Limits(max_workers=3))
 
     @property
     def _piece(self) -> Tool[..., Any]:

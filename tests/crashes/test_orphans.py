@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from crashes.killing import Theatre, check_calls, check_resumed, left_by
-from leadhand import Leadhand, RunOwned, RunStatus, ToolReturn, tool
+from leadhand import Leadhand, Limits, RunOwned, RunStatus, ToolReturn, tool
 from leadhand.cli.app import main
 from leadhand.core.errors import UsageError
 from leadhand.core.events import AttemptReturned, RunClaimed, ToolCallReturned
@@ -128,7 +128,7 @@ def test_two_threads_with_a_leadhand_each_do_not_rob_each_other(sqlite_url: str,
     def lead() -> Leadhand:
         planned = plans(subtask("a", "look", n=1), subtask("b", "look", n=2))
         models = ScriptedModel(plan=planned, lenient=True)
-        return Leadhand(models=models, tools=[look], home=tmp_path, database=sqlite_url, max_workers=1)
+        return Leadhand(models=models, tools=[look], home=tmp_path, store=sqlite_url, limits=Limits(max_workers=1))
 
     async def owner() -> None:
         async with lead() as mine:
@@ -170,7 +170,7 @@ async def test_a_run_whose_lead_was_closed_is_an_orphan_at_once(sqlite_url: str,
 
     def lead() -> Leadhand:
         models = ScriptedModel(plan=plans(subtask("a", "hang")), lenient=True)
-        return Leadhand(models=models, tools=[hang], home=tmp_path, database=sqlite_url)
+        return Leadhand(models=models, tools=[hang], home=tmp_path, store=sqlite_url)
 
     async with lead() as first:
         run_id = (await first.start("hang")).run_id

@@ -16,6 +16,7 @@ from processes import Program, start_async
 from crashes.killing import PATIENCE_S, SOURCE, Theatre
 from crashes.model_server import SUBTASKS
 from crashes.restarting import Server
+from leadhand import Limits
 from leadhand.api import Leadhand
 from leadhand.core.errors import FailureClass
 from leadhand.core.events import ModelCallReturned, NoteEmitted, RunClaimed, ToolCallReturned
@@ -90,7 +91,9 @@ async def opened(folder: Path, patience_s: float) -> AsyncIterator[tuple[ModelSe
     server = ModelServer()
     await server.start("holds")
     models = {"local": OpenAICompatible(f"http://127.0.0.1:{server.port}/v1", name="local", free=True)}
-    lead = Leadhand("local:m", models=models, tools=[measure], home=folder, model_patience=patience_s, max_workers=4)
+    lead = Leadhand(
+        "local:m", models=models, tools=[measure], home=folder, limits=Limits(model_patience=patience_s, max_workers=4)
+    )
     try:
         async with lead:
             yield server, lead

@@ -23,12 +23,12 @@ async def other(lead, deleting):
         run = await lead.run("weather in Rome")
         await delete_runs(await lead.runtime(), [run.run_id])
     else:
-        async with Leadhand(offline=True) as second:
+        async with Leadhand(model="offline") as second:
             await second.run("weather in Rome")
 
 
 async def main():
-    async with Leadhand(offline=True) as lead:
+    async with Leadhand(model="offline") as lead:
         await lead.run("weather in Nice")
         await other(lead, sys.argv[1] == "deletes a run")
         print("opened twice", flush=True)

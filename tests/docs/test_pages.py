@@ -218,8 +218,8 @@ def test_the_numbers_of_the_failures_page_are_those_of_the_code() -> None:
         f"`max_repairs` times ({limits.max_repairs})",
         f"`max_steps` work orders ({limits.max_steps})",
         f"`max_turns` model calls ({limits.max_turns})",
-        f"for the run ({limits.timeout_s:,.0f} s)",
-        f"for each attempt ({limits.attempt_timeout_s:g} s)",
+        f"for the run ({limits.timeout:,.0f} s)",
+        f"for each attempt ({limits.attempt_timeout:g} s)",
     ):
         assert said in " ".join(page.split()), said
     assert f"at most {SHARD} subtasks" in text_of(DOCS / "explanation" / "how-it-works.md")
@@ -262,9 +262,9 @@ def test_the_limits_are_those_of_the_code() -> None:
     for flag, name in (
         ("--max-steps", "max_steps"),
         ("--max-workers", "max_workers"),
-        ("--timeout", "timeout_s"),
-        ("--attempt-timeout", "attempt_timeout_s"),
-        ("--model-patience", "model_patience_s"),
+        ("--timeout", "timeout"),
+        ("--attempt-timeout", "attempt_timeout"),
+        ("--model-patience", "model_patience"),
         ("--max-output-tokens", "max_output_tokens"),
     ):
         assert re.search(rf"\| `{flag}` \| `\w+=` \| {getattr(limits, name):.0f} \|", page), flag

@@ -53,9 +53,9 @@ async def most_spent(world: World, run_id: str = "run_1") -> Money:
     [
         ({"max_requests": 12}, Money(requests=1), FREE),
         ({"max_tokens": 40_000}, Money(tokens=8_000), PRICED),
-        ({"budget_nanousd": 200_000}, Money(nanousd=40_000), PRICED),
+        ({"budget": 2e-4}, Money(nanousd=40_000), PRICED),
         (
-            {"max_requests": 14, "max_tokens": 90_000, "budget_nanousd": 400_000},
+            {"max_requests": 14, "max_tokens": 90_000, "budget": 4e-4},
             Money(requests=1, tokens=8_000, nanousd=40_000),
             PRICED,
         ),
@@ -246,7 +246,7 @@ async def test_fifty_workers_against_a_budget_for_twenty_spend_no_more_and_none_
     used = Usage(input_tokens=500, output_tokens=20)
     budget = 20 * (500 + 20 * 10) + 60_000
     models = FakeModels(many(50), profile=PRICED, usage=used, hold=a_moment)
-    limits = Limits(budget_nanousd=budget, max_workers=50)
+    limits = Limits(budget=budget / NANO, max_workers=50)
     world = open_world(models, [Bench().measure], worker_calls="always", limits=limits, held_back=Money(nanousd=30_000))
     state = await world.run()
 
@@ -376,7 +376,7 @@ async def test_a_day_ends_at_midnight_utc_and_a_call_over_midnight_counts_on_the
         hold=to_the_next_day,
     )  # fmt: skip
     world = open_world(
-        models, [Bench().measure], worker_calls="always", budgets=[one_call], clock=clock, limits=Limits(timeout_s=None)
+        models, [Bench().measure], worker_calls="always", budgets=[one_call], clock=clock, limits=Limits(timeout=None)
     )
     state = await world.run()
 

@@ -242,7 +242,7 @@ async def test_two_questions_of_one_reply_are_put_at_once_and_answered_one_by_on
 
 async def test_waiting_for_a_person_does_not_use_up_the_time_of_the_run(open_world: Any):
     bench = Bench()
-    world = open_world(sending(), [bench.send()], limits=Limits(timeout_s=60))
+    world = open_world(sending(), [bench.send()], limits=Limits(timeout=60))
     await world.run()
     world.clock.advance(3_600)
     await world.answer("run_1")
@@ -304,7 +304,7 @@ async def test_a_yes_for_the_whole_run_is_a_yes_to_every_call_of_that_tool(open_
 
 async def test_a_question_that_nobody_answers_in_time_is_a_no(open_world: Any):
     bench = Bench()
-    world = open_world(sending(), [bench.send()], limits=Limits(approval_timeout_s=3_600))
+    world = open_world(sending(), [bench.send()], limits=Limits(approval_timeout=3_600))
     assert (await world.run()).status is RunStatus.WAITING
     world.clock.advance(3_601)
     state = await world.take_over("run_1")

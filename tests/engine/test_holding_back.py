@@ -40,7 +40,7 @@ def done(state: RunState) -> list[str]:
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "limits",
-    [Limits(max_requests=20), Limits(max_tokens=300_000), Limits(budget_nanousd=1_500_000)],
+    [Limits(max_requests=20), Limits(max_tokens=300_000), Limits(budget=0.0015)],
     ids=["requests", "tokens", "money"],
 )
 @pytest.mark.parametrize("check", ["off", "judge"])
@@ -75,7 +75,7 @@ async def test_what_was_done_when_the_time_ran_out_is_reviewed_and_in_the_answer
             await asyncio.Event().wait()
 
     models = FakeModels(many(3), hold=hold)
-    limits = Limits(timeout_s=100.0, max_workers=1)
+    limits = Limits(timeout=100.0, max_workers=1)
     world: World = open_world(models, [Bench().measure], worker_calls="always", **limited(limits))
     run_id = await world.start()
     driving = world.driving(run_id)
@@ -114,7 +114,7 @@ async def test_a_time_that_passes_between_a_decision_and_the_wait_for_it_is_not_
 
     monkeypatch.setattr(Controller, "_seconds_left", creeping)
     world: World = open_world(
-        FakeModels(many(1), hold=hold), [Bench().measure], worker_calls="always", **limited(Limits(timeout_s=100.0))
+        FakeModels(many(1), hold=hold), [Bench().measure], worker_calls="always", **limited(Limits(timeout=100.0))
     )
     run_id = await world.start()
     driving = world.driving(run_id)
@@ -154,7 +154,7 @@ async def test_times_are_up_when_they_are_reached(
         FakeModels(many(2), hold=hold),
         [Bench().measure],
         worker_calls="always",
-        **limited(Limits(timeout_s=100.0, max_workers=1)),
+        **limited(Limits(timeout=100.0, max_workers=1)),
     )
     run_id = await world.start()
     driving = world.driving(run_id)
@@ -196,14 +196,14 @@ async def test_a_run_that_ran_out_goes_on_with_more_and_does_again_only_what_is_
 
 @pytest.mark.parametrize("worker", ["plan", "review", "compose"])
 async def test_a_thought_that_ran_out_is_done_when_there_is_more(open_world: Any, worker: str) -> None:
-    affordable = {"plan": 0, "review": 1, "compose": 2}[worker]
+    limits = {"plan": Limits(max_tokens=1), "review": Limits(max_requests=1), "compose": Limits(max_requests=2)}
 
     def judge_apart(_request: Any, facts: dict[str, Any]) -> dict[str, Any]:
         verdicts = [{"subtask": each["subtask"], "verdict": "accept"} for each in facts["subtasks"]]
         return {"verdicts": verdicts, "complete": True, "missing": [], "cannot": []}
 
     models = FakeModels(many(2, "look"), review=judge_apart)
-    world: World = open_world(models, [Bench().look], limits=Limits(max_requests=affordable))
+    world: World = open_world(models, [Bench().look], limits=limits[worker])
     run_id = await world.start()
     first = await world.drive(run_id)
     assert not models.requests(worker)
@@ -244,7 +244,7 @@ async def test_a_run_whose_process_slept_past_its_deadline_goes_on(open_world: A
             await go_on.wait()
 
     models = FakeModels(many(2), hold=hold)
-    world: World = open_world(models, [Bench().measure], worker_calls="always", **limited(Limits(timeout_s=25.0)))
+    world: World = open_world(models, [Bench().measure], worker_calls="always", **limited(Limits(timeout=25.0)))
     run_id = await world.start()
     driving = asyncio.ensure_future(world.drive(run_id, asleep=lambda: slept[0]))
     await asyncio.wait_for(stopped.wait(), 60)

@@ -134,7 +134,7 @@ async def test_a_model_that_hangs_is_given_up_and_asked_again(open_world: Any):
             await asyncio.Event().wait()
 
     models = FakeModels(GOOD, hold=hangs_once)
-    world = open_world(models, [Bench().look], limits=Limits(attempt_timeout_s=0.05))
+    world = open_world(models, [Bench().look], limits=Limits(attempt_timeout=0.05))
     state = await world.run()
 
     assert state.status is RunStatus.SUCCEEDED
@@ -284,7 +284,7 @@ def planned_in_pages(request: ModelRequest, facts: dict[str, Any]) -> dict[str, 
 async def test_four_hundred_subtasks_are_planned_judged_and_told_within_a_small_window(open_world: Any):
     bench = Bench()
     models = Narrow(planned_in_pages)
-    world = open_world(models, [bench.look], limits=Limits(max_workers=100, timeout_s=None))
+    world = open_world(models, [bench.look], limits=Limits(max_workers=100, timeout=None))
     state = await world.run("look at " + ", ".join(str(n) for n in range(400)))
 
     assert state.status is RunStatus.SUCCEEDED, state.finished.gaps[:3]

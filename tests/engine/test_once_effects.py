@@ -43,7 +43,7 @@ SURE = {"effect": "once", "approval": "auto", "retries": 5}
     ("make", "limits"),
     [
         (lambda bench: bench.hanging(**SURE, timeout=0.02), Limits()),
-        (lambda bench: bench.hanging(**SURE, timeout=30), Limits(attempt_timeout_s=0.03)),
+        (lambda bench: bench.hanging(**SURE, timeout=30), Limits(attempt_timeout=0.03)),
         (lambda bench: bench.broken(ConnectionResetError("gone"), name="hanging", **SURE), Limits()),
     ],
     ids=["the call timed out", "the attempt timed out", "the line was cut"],
@@ -144,14 +144,14 @@ async def test_a_call_under_way_when_its_run_ends_may_have_happened_and_the_gap_
     world = open_world(
         FakeModels(plan(ask("pay", "hanging"), ask("b", "look", n=1))),
         [bench.hanging(effect="once", approval="auto"), bench.look],
-        limits=Limits(timeout_s=60),
+        limits=Limits(timeout=60),
         clock=SystemClock(),
     )
     run_id = await world.start()
     driving = world.driving(run_id)
     await world.until(lambda state: bench.counts["hanging"])
     ends = RunRequested(what="cancel", by="me")
-    await world.append(run_id, ends if how == "cancelled" else RunChanged(limits=Limits(timeout_s=0.01), by="me"))
+    await world.append(run_id, ends if how == "cancelled" else RunChanged(limits=Limits(timeout=0.01), by="me"))
     state = await driving
 
     (gap,) = [gap for gap in state.finished.gaps if gap.name == "pay"]

@@ -105,7 +105,7 @@ async def test_no_more_calls_are_made_at_once_than_the_server_has_slots_and_the_
     profile = ModelProfile(name="fake", free=True, slots=2, server="http://127.0.0.1:1/v1")
     subtasks = [{**ask(f"s{n}", "measure", n=n), "expected_output": "a number"} for n in range(10)]
     models = FakeModels(plan(*subtasks), work="measured", profile=profile, hold=hold)
-    world = open_world(models, [Bench().measure], worker_calls="always", limits=Limits(attempt_timeout_s=1.5))
+    world = open_world(models, [Bench().measure], worker_calls="always", limits=Limits(attempt_timeout=1.5))
     state = await world.run()
 
     assert models.most_at_once == 2
@@ -262,7 +262,7 @@ class AbsentModels(FakeModels):
 def open_absent(open_world: Any, *how: Any, patience_s: float = 300.0) -> tuple[Any, AbsentModels]:
     clock = FixedClock()
     models = AbsentModels(clock, *how)
-    return open_world(models, [Bench().measure], clock=clock, limits=Limits(model_patience_s=patience_s)), models
+    return open_world(models, [Bench().measure], clock=clock, limits=Limits(model_patience=patience_s)), models
 
 
 @pytest.mark.parametrize("type_", ["connection", "http_502", "http_503", "http_529", "overloaded"])
@@ -304,7 +304,7 @@ async def test_a_call_that_crashes_its_server_is_not_made_for_ever(open_world: A
 async def test_a_budget_that_is_used_up_does_not_say_that_the_server_is_back(open_world: Any):
     clock = FixedClock()
     models = AbsentModels(clock, 0, 10_000.0, ModelError(REFUSED.failure, usage=Usage()))
-    world = open_world(models, [Bench().measure], clock=clock, limits=Limits(model_patience_s=300.0, max_requests=8))
+    world = open_world(models, [Bench().measure], clock=clock, limits=Limits(model_patience=300.0, max_requests=8))
     await world.run()
 
     assert 0 < models.probes[-1] < 300, "it is given up for want of budget, and not of patience"

@@ -65,7 +65,7 @@ async def until_half_done(world: World, gate: Gate) -> None:
 async def test_when_its_time_is_used_up_a_run_answers_with_what_it_has(open_world: Any):
     bench, gate = Bench(), Gate()
     models, tools = half_done(bench, gate)
-    world = open_world(models, tools, limits=Limits(timeout_s=0.6), clock=SystemClock())
+    world = open_world(models, tools, limits=Limits(timeout=0.6), clock=SystemClock())
     state = await world.run()
 
     assert state.status in (RunStatus.PARTIAL, RunStatus.FAILED)
@@ -79,7 +79,7 @@ async def test_when_its_time_is_used_up_a_run_answers_with_what_it_has(open_worl
 async def test_waits_between_tries_end_at_the_runs_deadline(open_world: Any):
     bench = Bench()
     world = open_world(
-        FakeModels(plan(ask("a", "flaky", n=1))), [bench.flaky(9, retries=9)], limits=Limits(timeout_s=3.0)
+        FakeModels(plan(ask("a", "flaky", n=1))), [bench.flaky(9, retries=9)], limits=Limits(timeout=3.0)
     )
     state = await world.run()
 
@@ -147,7 +147,7 @@ async def test_a_paused_run_that_another_process_takes_over_stays_paused(open_wo
 async def test_a_pause_does_not_use_up_the_time_of_the_run(open_world: Any):
     bench, gate = Bench(), Gate()
     models, tools = half_done(bench, gate)
-    world = open_world(models, tools, limits=Limits(timeout_s=60))
+    world = open_world(models, tools, limits=Limits(timeout=60))
     run_id = await world.start()
     driving = world.driving(run_id)
     await until_half_done(world, gate)

@@ -90,7 +90,7 @@ async def test_two_runs_share_the_limit_of_a_tool(store: Any, open_world: Any):
 
 async def test_waiting_for_a_place_counts_against_no_timeout_and_takes_no_slot(store: Any, open_world: Any):
     counted = Counted(0.2, concurrency=1, timeout=5.0)
-    limits = Limits(attempt_timeout_s=0.6, max_workers=2, max_retries=0)
+    limits = Limits(attempt_timeout=0.6, max_workers=2, max_retries=0)
     world = open_world(counting(6), [counted.tool], clock=SystemClock(), store=store, limits=limits)
     state = await world.run()
 

@@ -54,9 +54,7 @@ async def test_a_service_that_wants_to_be_left_alone_beyond_the_run_s_time_is_no
     """Neither by a retry nor by a repair order: the run's time is what ended it."""
     bench = Bench()
     busy = ToolError("busy", type="http_429", class_=FailureClass.RATE_LIMITED, retry_after_s=30)
-    world = open_world(
-        FakeModels(plan(ask("a", "broken"))), [bench.broken(busy, retries=5)], limits=Limits(timeout_s=75)
-    )
+    world = open_world(FakeModels(plan(ask("a", "broken"))), [bench.broken(busy, retries=5)], limits=Limits(timeout=75))
     state = await world.run()
 
     assert world.clock.slept == [30.0, 30.0]

@@ -205,7 +205,7 @@ async def test_whatever_a_tool_raises_is_the_failure_of_its_own_subtask(
 
     broken = blocking if kind == "sync" else bench.broken(error, retries=0, timeout=30)
     models = FakeModels(plan(ask("a", "broken"), ask("b", "look", n=1)), work=GIVE_UP)
-    world = open_world(models, [broken, bench.look], limits=Limits(timeout_s=60), clock=SystemClock())
+    world = open_world(models, [broken, bench.look], limits=Limits(timeout=60), clock=SystemClock())
     state = await world.run()
 
     assert state.finished.failure is None, "it took the whole run with it"
@@ -286,7 +286,7 @@ async def test_an_attempt_has_a_time_limit_of_its_own(open_world: Any):
     world = open_world(
         FakeModels(plan(ask("a", "hanging"), ask("b", "look", n=1))),
         [bench.hanging(retries=1), bench.look],
-        limits=Limits(attempt_timeout_s=0.03),
+        limits=Limits(attempt_timeout=0.03),
     )
     state = await world.run()
 
@@ -365,7 +365,7 @@ async def test_a_call_that_could_only_be_made_again_too_late_is_shown_at_once(op
     error.failure = error.failure.evolve(retry_after_s=86_400.0)
     bench = Bench()
     models = FakeModels(plan(ask("a")), work=asks_another)
-    world = open_world(models, [bench.flaky(9, error), bench.look], limits=Limits(timeout_s=60))
+    world = open_world(models, [bench.flaky(9, error), bench.look], limits=Limits(timeout=60))
     state = await world.run()
 
     assert state.status is RunStatus.SUCCEEDED

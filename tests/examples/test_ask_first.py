@@ -28,7 +28,7 @@ async def test_the_answer_of_the_person_decides(key: str, made: list[tuple[str, 
         program = await start_async(sys.executable, str(EXAMPLE), env=environment, stdin=pipe, stdout=pipe)
         printed, _ = await asyncio.wait_for(program.communicate(f"{key}\n".encode()), 60)
     assert "ann@example.org" in printed.decode().partition("[y/n]")[0]
-    async with Leadhand(home=tmp_path, offline=True) as lead:
+    async with Leadhand(home=tmp_path, model="offline") as lead:
         (listing,) = await lead.runs()
         answer = await (await lead.get(listing.run_id)).answer()
     assert [(each.tool, each.ok) for each in answer.done if each.ok] == made

@@ -48,7 +48,7 @@ class Script(History):
     """A run of the work-order flow; after each step the controller decides all that follows."""
 
     def __init__(self, *subtasks: dict[str, Any], cannot: Any = (), **limits: Any) -> None:
-        super().__init__(definition(**{"max_requests": None, "max_tokens": None, "budget_nanousd": None, **limits}))
+        super().__init__(definition(**{"max_requests": None, "max_tokens": None, "budget": None, **limits}))
         self.decide_all()
         if subtasks or cannot:
             self.think("plan", {"goal": "all of it", "subtasks": list(subtasks), "cannot": list(cannot)})

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from leads import leadhand_of
 from pydantic import BaseModel
 
 from flows.judges import Wrong, briefs, judge, step_of
@@ -46,7 +47,7 @@ def scripted(judging: Any, *reviewed: Any, **more: Any) -> ScriptedModel:
 def answered(home: Path, model: ScriptedModel, **more: Any) -> Answer:
     """Carry out the request, and check that the whole script was used."""
     with model:
-        return Leadhand(home=home, models=model, tools=[measure], check="judge", **more).run_sync(REQUEST)
+        return leadhand_of(home=home, models=model, tools=[measure], check="judge", **more).run_sync(REQUEST)
 
 
 def orders(answer: Answer) -> list[list[str]]:

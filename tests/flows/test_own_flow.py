@@ -39,7 +39,7 @@ class Run(Script):
     """A run of a flow of one's own; after each step the controller decides all that follows."""
 
     def __init__(self, made: FunctionFlow, **options: Any) -> None:
-        what: RunDefinition = definition(max_requests=None, max_tokens=None, budget_nanousd=None).evolve(
+        what: RunDefinition = definition(max_requests=None, max_tokens=None, budget=None).evolve(
             flow=made.name,
             request="Good morning",
             options=options,

@@ -22,7 +22,7 @@ class Declared(Script):
     """A run whose project has a worker, or with other changes."""
 
     def __init__(self, *subtasks: dict[str, Any], **changes: Any) -> None:
-        what = definition(max_requests=None, max_tokens=None, budget_nanousd=None)
+        what = definition(max_requests=None, max_tokens=None, budget=None)
         poet = Worker(name="poet", instructions="Write.", declared=True)
         History.__init__(self, what.evolve(**{"workers": (*what.workers, poet), **changes}))
         self.decide_all()

@@ -15,8 +15,9 @@ from flows.judges import Wrong, judge
 from flows.report import reports
 from flows.research import runs as researching
 from golden import check_golden, normalized
+from leads import leadhand_of
 
-from leadhand import FailureClass, Leadhand, ToolError, ToolReturn, tool
+from leadhand import FailureClass, Limits, ToolError, ToolReturn, tool
 from leadhand.app.project.manifest import load_project
 from leadhand.testing.scripted_model import ScriptedModel, calls, gives, plans, reviews, says, subtask
 
@@ -103,7 +104,7 @@ async def test_a_run_is_the_golden_one(script: Any, tmp_path: Path) -> None:
     scripted, settings = script(tmp_path)
     flow, options = settings.pop("flow"), settings.pop("options", {})
     settings = {"check": "exact", **settings}
-    lead = Leadhand(models=scripted, home=tmp_path / "home", max_workers=1, **settings)
+    lead = leadhand_of(models=scripted, home=tmp_path / "home", limits=Limits(max_workers=1), **settings)
     async with lead:
         run = await lead.start(REQUEST, flow=flow, **options)
         answer = await run.answer()

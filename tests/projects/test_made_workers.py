@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from projects.conftest import ORCHESTRATOR, declare, lead_of, led, played, requests_of, results_of
 
-from leadhand import Leadhand, RunStatus, UsageError, tool
+from leadhand import Leadhand, Limits, RunStatus, UsageError, tool
 from leadhand.app.project.generated_workers import WorkerDocument, generated_workers
 from leadhand.app.project.manifest import load_project
 from leadhand.core.errors import ConfigurationError
@@ -67,7 +67,7 @@ def send(to: str) -> str:
 
 
 async def test_the_example_makes_an_evaluator_which_the_next_run_has_once_it_is_declared(example: Path) -> None:
-    async with lead_of(example, offline=True, approve="auto") as lead:
+    async with lead_of(example, model="offline", approve="auto") as lead:
         answer = await lead.run("Evaluate the pitch decks", worker="orchestrator")
         with pytest.raises(UsageError, match="'deck_evaluator'"):
             await lead.start("Evaluate decks/solar.md", worker="deck_evaluator")
@@ -83,7 +83,7 @@ async def test_the_example_makes_an_evaluator_which_the_next_run_has_once_it_is_
 
     shutil.copy(example / worker.path, example / "workers" / "deck_evaluator.worker")
     _forget()
-    async with lead_of(example, offline=True, approve="auto") as lead:
+    async with lead_of(example, model="offline", approve="auto") as lead:
         run = await lead.start("Evaluate decks/solar.md", worker="deck_evaluator")
         assert (await run.document())["flow"] == "solo"
 
@@ -212,7 +212,7 @@ async def test_a_created_worker_cannot_make_others(project: Path) -> None:
 
 @pytest.mark.parametrize(
     ("limits", "settings"),
-    [("max_requests: 3", {}), ("max_tokens: 4000", {"max_output_tokens": 200}), ("budget: 0.004", {})],
+    [("max_requests: 3", {}), ("max_tokens: 4000", {"limits": Limits(max_output_tokens=200)}), ("budget: 0.004", {})],
 )
 @pytest.mark.parametrize("enough", [False, True])
 async def test_what_a_created_worker_uses_counts_as_used_by_its_maker(
@@ -293,7 +293,7 @@ async def test_a_person_changes_a_worker_before_it_is_made(project: Path) -> Non
 @pytest.mark.parametrize("denied", [True, False], ids=["denied", "expired"])
 async def test_a_worker_that_nobody_approves_is_not_made(project: Path, denied: bool) -> None:
     script = ScriptedModel([calls("worker_create", **POET), says("It was not made.")])
-    async with lead_of(project, script, **({} if denied else {"approval_timeout": 0.05})) as lead:
+    async with lead_of(project, script, **({} if denied else {"limits": Limits(approval_timeout=0.05)})) as lead:
         run = await lead.start("Go", worker="orchestrator")
         state = await run.wait()
         if denied:

@@ -26,13 +26,12 @@ review = "openai:gpt-5"
 max_workers = 4
 timeout = 60
 
-[budget]
-run = 1
-per_day = 2.5
+budget = 1
+budget_per_day = 2.5
 
 [approve]
-policy = "ask"
-rules = {"tool:send_*" = "auto"}
+"tool:send_*" = "auto"
+"*" = "ask"
 
 [stages.writer]
 instructions = "Write short sentences."
@@ -56,8 +55,8 @@ def test_a_manifest_sets_models_tools_workers_and_limits(project: Path) -> None:
     assert found.manifest.models.review == "openai:gpt-5"
     assert found.manifest.limits.max_workers == 4
     assert found.manifest.limits.timeout == 60.0
-    assert found.manifest.budget.per_day == 2.5
-    assert found.manifest.approve.rules == {"tool:send_*": "auto"}
+    assert found.manifest.limits.budget_per_day == 2.5
+    assert found.manifest.approve == {"tool:send_*": "auto", "*": "ask"}
     assert found.manifest.stages == {"writer": {"instructions": "Write short sentences."}}
     assert [(each.name, source) for source, each in found.workers.items()] == [
         ("evaluator", "workers/evaluator.worker"),
@@ -93,9 +92,9 @@ def test_a_missing_manifest_is_named(tmp_path: Path) -> None:
         ("limits.max_workers = 2.5", 1, "limits.max_workers: 2.5"),
         ("[limits]\nmax_workers = 0", 2, "limits.max_workers: 0"),
         ("[limits]\ntimeout = -5", 2, "limits.timeout: -5"),
-        ("[budget]\nrun = -1", 2, "budget.run: -1"),
-        ("[budget]\nrun = inf", 2, ""),
-        ("[approve]\npolicy = 'always'", 2, "approve.policy: 'always'"),
+        ("[limits]\nbudget = -1", 2, "limits.budget: -1"),
+        ("[limits]\nbudget = inf", 2, ""),
+        ("approve = 'always'", 1, "'always'"),
         ("[modles]\ndefault = 'x'", 1, "'modles'"),
         ("name = 2024-01-01", 1, ""),
         ("\nworker_files = ['workers/none.worker']", 2, "workers/none.worker"),

@@ -48,7 +48,7 @@ def written(tmp_path: Path, manifest: str) -> Path:
 
 async def test_runs_of_a_project_record_its_limits(tmp_path: Path) -> None:
     path = written(tmp_path, WHOLE)
-    async with Leadhand.of_project(path, offline=True, home=tmp_path / "home") as lead:
+    async with Leadhand.of_project(path, model="offline", home=tmp_path / "home") as lead:
         definition = (await (await lead.runtime()).start("prices of a shop", flow="research")).definition
     assert definition.concurrency.models == {"openai:gpt-5": 8}
     assert definition.concurrency.steps == (SharedLimit(scope="the project `support`", most=50),)
@@ -71,7 +71,7 @@ async def test_settings_that_no_tool_can_have_are_refused_when_a_run_starts(
     tmp_path: Path, settings: str, what: str, how: str
 ) -> None:
     path = written(tmp_path, f'tools = ["tools.py"]\n{settings}')
-    async with Leadhand.of_project(path, offline=True, home=tmp_path / "home") as lead:
+    async with Leadhand.of_project(path, model="offline", home=tmp_path / "home") as lead:
         with pytest.raises(ConfigurationError) as refused:
             await lead.start("prices of a shop")
     assert refused.value.what.startswith(f"{path}:2: "), refused.value.what

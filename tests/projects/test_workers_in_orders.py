@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from projects.conftest import declare, lead_of, requests_of
 
-from leadhand import RunStatus, tool
+from leadhand import Limits, RunStatus, tool
 from leadhand.testing.scripted_model import ScriptedModel, brief_of, calls, gives, says, subtask
 
 GRADER = """---
@@ -41,7 +41,7 @@ def plan(**given: Any) -> Any:
 
 
 async def asked(folder: Path, script: ScriptedModel) -> Any:
-    async with lead_of(folder, script, tools=[growth, other], max_steps=1) as lead:
+    async with lead_of(folder, script, tools=[growth, other], limits=Limits(max_steps=1)) as lead:
         return await lead.run("Grade solar.md")
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from leadhand import Leadhand
+from leads import leadhand_of
+
+from leadhand import Leadhand, Limits
 from leadhand.core.events import ModelCallReturned, RunStarted
 from real_model.conftest import Record
 from real_model.flows import COLOURS, ask
@@ -12,7 +14,7 @@ from real_model.servers import MODEL, ModelServer
 
 async def test_eight_workers_make_two_calls_at_once_on_two_slots(server: ModelServer, record: Record):
     recorder = await record(server)
-    async with Leadhand(MODEL, flows=[ask], max_workers=8, max_output_tokens=48) as lead:
+    async with Leadhand(MODEL, flows=[ask], limits=Limits(max_workers=8, max_output_tokens=48)) as lead:
         document, entries = await finished(await lead.start("Choose a colour", flow="ask", times=8), recorder)
 
     started = next(entry.event for entry in entries if isinstance(entry.event, RunStarted))
@@ -31,7 +33,7 @@ async def test_the_pieces_that_are_heard_are_the_text_that_the_server_wrote(serv
     def hear(run: str, attempt: str, piece: str) -> None:
         heard.append(piece)
 
-    async with Leadhand(MODEL, flows=[ask], max_output_tokens=60, max_requests=1, on_text=hear) as lead:
+    async with leadhand_of(MODEL, flows=[ask], limits=Limits(max_output_tokens=60, max_requests=1)) as lead:
         document, _ = await finished(await lead.start("Name one colour", flow="ask", free=True), recorder)
 
     assert recorder.sent[0]["stream"]
@@ -48,7 +50,7 @@ async def test_the_pieces_that_are_heard_are_the_text_that_the_server_wrote(serv
 
 async def test_a_long_prompt_is_answered(server: ModelServer, record: Record):
     recorder = await record(server)
-    async with Leadhand(MODEL, flows=[ask], max_output_tokens=48) as lead:
+    async with Leadhand(MODEL, flows=[ask], limits=Limits(max_output_tokens=48)) as lead:
         document, _ = await finished(await lead.start("The sea is calm. " * 160, flow="ask"), recorder)
 
     assert document["usage"]["input_tokens"] > 800
@@ -60,7 +62,7 @@ async def test_a_prompt_that_is_larger_than_the_window_fails_with_that_reason(
     small_server: ModelServer, record: Record
 ):
     recorder = await record(small_server)
-    async with Leadhand(MODEL, flows=[ask], max_output_tokens=48) as lead:
+    async with Leadhand(MODEL, flows=[ask], limits=Limits(max_output_tokens=48)) as lead:
         document, _ = await finished(await lead.start("The sea is calm. " * 200, flow="ask"), recorder)
 
     assert document["status"] == "failed"

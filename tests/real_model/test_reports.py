@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from leads import leadhand_of
 
-from leadhand import Leadhand
+from leadhand import Limits
 from real_model.commands import leadhand
 from real_model.conftest import Record
 from real_model.honesty import check_document, finished
@@ -67,12 +68,11 @@ async def test_a_report_that_a_weak_model_writes_and_reviews_calls_only_supporte
 ):
     """The plan is fixed, and code finds the passages. The writer and the reviewer are real."""
     recorder = await record(server)
-    async with Leadhand(
+    async with leadhand_of(
         MODEL,
-        agents=[FixedPlan, Clippings],
+        workers=[FixedPlan, Clippings],
         documents=written_to(tmp_path / "documents"),
-        max_output_tokens=100,
-        max_requests=3,
+        limits=Limits(max_output_tokens=100, max_requests=3),
     ) as lead:
         run = await lead.start(TOPIC, flow="report", agents=["planner", "researcher"])
         document, _ = await finished(run, recorder)

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from leadhand import Leadhand
+from leadhand import Leadhand, Limits
 from leadhand.core.events import AttemptReturned, Entry, ModelCallBegan, NoteEmitted
 from leadhand.runs import Run
 from real_model.commands import leadhand
@@ -53,7 +53,7 @@ async def test_after_the_server_was_killed_and_restarted_the_rest_is_done_and_no
     own_server: ModelServer,
 ):
     own_server.start()
-    async with Leadhand(MODEL, flows=[ask], max_workers=2, max_output_tokens=48) as lead:
+    async with Leadhand(MODEL, flows=[ask], limits=Limits(max_workers=2, max_output_tokens=48)) as lead:
         run = await lead.start("Choose a colour", flow="ask", times=6)
         await seen(run, is_done)
         own_server.kill()
@@ -70,7 +70,7 @@ async def test_after_the_server_was_killed_and_restarted_the_rest_is_done_and_no
 
 
 async def test_a_server_that_starts_late_is_waited_for(own_server: ModelServer):
-    async with Leadhand(MODEL, flows=[ask], max_output_tokens=48) as lead:
+    async with Leadhand(MODEL, flows=[ask], limits=Limits(max_output_tokens=48)) as lead:
         run = await lead.start("Choose a colour", flow="ask")
         await seen(run, is_away)
         own_server.start()

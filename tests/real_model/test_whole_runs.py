@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from leadhand import Leadhand
+from leads import leadhand_of
+
+from leadhand import Leadhand, Limits
 from leadhand.core.events import ModelCallBegan
 from leadhand.testing.scripted_model import ScriptedModel, plans, subtask
 from real_model.conftest import Record
@@ -17,7 +19,7 @@ def tide(port: str) -> str:
 
 async def test_a_plan_of_a_server_with_grammars_fits_its_schema_or_was_cut_off(server: ModelServer, record: Record):
     recorder = await record(server)
-    async with Leadhand(MODEL, tools=[tide], max_output_tokens=96, max_requests=4) as lead:
+    async with Leadhand(MODEL, tools=[tide], limits=Limits(max_output_tokens=96, max_requests=4)) as lead:
         document, entries = await finished(await lead.start("When is high tide in Dover?"), recorder)
 
     assert recorder.sent[0]["response_format"]["type"] == "json_schema"
@@ -28,7 +30,7 @@ async def test_a_plan_of_a_server_with_grammars_fits_its_schema_or_was_cut_off(s
 
 async def test_a_server_that_refuses_grammars_is_asked_without_one(server: ModelServer, record: Record):
     recorder = await record(server, grammar=False)
-    async with Leadhand(MODEL, tools=[tide], max_output_tokens=48, max_requests=5) as lead:
+    async with Leadhand(MODEL, tools=[tide], limits=Limits(max_output_tokens=48, max_requests=5)) as lead:
         document, _ = await finished(await lead.start("When is high tide in Dover?"), recorder)
 
     assert recorder.refused == 1, "it is remembered"
@@ -41,7 +43,7 @@ async def test_a_window_that_is_too_small_for_a_plan_is_the_reason_of_a_failed_r
     small_server: ModelServer, record: Record
 ):
     recorder = await record(small_server)
-    async with Leadhand(MODEL, tools=[tide], max_output_tokens=96) as lead:
+    async with Leadhand(MODEL, tools=[tide], limits=Limits(max_output_tokens=96)) as lead:
         document, _ = await finished(await lead.start("When is high tide in Dover?"), recorder)
 
     assert document["status"] == "failed"
@@ -55,15 +57,13 @@ async def test_a_run_succeeds_only_if_the_real_worker_of_a_given_plan_completed(
     recorder = await record(server)
     script = ScriptedModel(plan=[plans(subtask("tide_dover", "tide", port="Dover"))], lenient=True)
     lead_model = "script:lead"
-    async with Leadhand(
+    async with leadhand_of(
         MODEL,
         models={"script": script},
-        lead_model=lead_model,
-        review_model=lead_model,
         tools=[tide],
         worker_calls="always",
-        max_output_tokens=48,
-        allow_unknown_price=True,
+        model={"lead": lead_model, "review": lead_model},
+        limits=Limits(max_output_tokens=48, allow_unknown_price=True),
     ) as lead:
         document, entries = await finished(await lead.start("When is high tide in Dover?"))
 

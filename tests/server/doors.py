@@ -11,6 +11,7 @@ from typing import Any, Self
 
 import httpx2
 from fastapi import FastAPI
+from leads import leadhand_of
 from server.streams import Streamed, streamed
 
 from leadhand import Leadhand
@@ -121,8 +122,9 @@ async def door(
 ) -> AsyncGenerator[Door]:
     """A team's app, up: with its resumer. ``team`` is what :class:`leadhand.Leadhand` takes."""
     live = Live()
-    async with Leadhand(home=home, on_text=live.write, **team) as lead:
+    async with leadhand_of(home=home, **team) as lead:
         runtime = await lead.runtime()
+        runtime.texts.on_text = live.write
         service = live.service(runtime)
         app = create_app(service, doors=doors, console=console)
         opened = Door(lead, runtime, service, app)
@@ -148,8 +150,9 @@ class Served:
 
     async def __aenter__(self) -> Self:
         live = Live()
-        lead = await self._open.enter_async_context(Leadhand(home=self._home, on_text=live.write, **self._team))
+        lead = await self._open.enter_async_context(leadhand_of(home=self._home, **self._team))
         runtime = await lead.runtime()
+        runtime.texts.on_text = live.write
         service = live.service(runtime)
         self.door = Door(lead, runtime, service, create_app(service, doors=self._doors))
         self.server = self._server(self.door.app)

@@ -104,8 +104,8 @@ async def test_each_scope_allows_what_it_says(locked: Door) -> None:
 
 LOOSE: list[dict[str, Any]] = [
     {"approve": "auto"},
-    {"approve_rules": {"tool:pay": "auto"}},
-    {"approve": "never", "approve_rules": {"effect:once": "auto"}},
+    {"approve": {"tool:pay": "auto"}},
+    {"approve": {"effect:once": "auto", "*": "never"}},
 ]
 
 
@@ -127,17 +127,17 @@ async def test_who_may_not_approve_starts_no_run_that_asks_nobody(
 
 async def test_a_run_may_be_stricter_than_the_server(locked: Door) -> None:
     runner = await locked.key("ann", Scope.RUN)
-    for strict in ({"approve": "ask"}, {"approve": "never"}, {"approve_rules": {"tool:pay": "never"}}):
+    for strict in ({"approve": "ask"}, {"approve": "never"}, {"approve": {"tool:pay": "never"}}):
         response = await locked.post("/api/runs", {"request": "measure Paris", **strict}, headers=runner)
         assert response.status_code == 202
 
 
 async def test_the_rules_of_a_server_are_not_for_every_runner_to_replace(open_door: OpenDoor) -> None:
-    api = await open_door(doors=NEEDED, approve="auto", approve_rules={"tool:pay": "ask"})
+    api = await open_door(doors=NEEDED, approve={"tool:pay": "ask", "*": "auto"})
     runner = await api.key("ann", Scope.RUN)
 
     assert (await api.post("/api/runs", {"request": "x"}, headers=runner)).status_code == 202
-    refused = await api.post("/api/runs", {"request": "x", "approve_rules": {}}, headers=runner)
+    refused = await api.post("/api/runs", {"request": "x", "approve": {}}, headers=runner)
     assert refused.status_code == 403
 
 

@@ -68,11 +68,11 @@ async def test_less_than_the_server_s_limits_is_for_everybody(keys: Keys) -> Non
     run_id = await keys.started("runner", "measure Paris", limits=limits)
 
     given = (await keys.events(run_id))[0]["definition"]["limits"]
-    assert (given["budget_nanousd"], given["max_workers"], given["timeout_s"]) == (NANO // 20, 2, 5)
+    assert (given["budget"], given["max_workers"], given["timeout"]) == (0.05, 2, 5)
 
 
 async def test_a_model_of_unknown_price_that_no_budget_bounds_is_for_admins(keys: Keys) -> None:
-    body = {"request": "measure Paris", "allow_unknown_price": True}
+    body = {"request": "measure Paris", "limits": {"allow_unknown_price": True}}
 
     assert (await keys.post("runner", "/api/runs", body)).status_code == 403
     assert (await keys.post("admin", "/api/runs", body)).status_code == 202
@@ -91,10 +91,12 @@ async def test_a_ceiling_in_money_refuses_a_model_of_unknown_price(serve: OpenSe
     await keys.add("small", Scope.ADMIN, **{ceiling: 1})
     free = {} if ceiling == "budget" else {"limits": {"budget": None}}
 
-    for more in ({}, {"allow_unknown_price": True}, free):
+    for more in ({}, free):
         refused = await keys.post("small", "/api/runs", {"request": "measure Paris", **more})
         assert refused.status_code == 422, more
         assert "custom" in refused.json()["detail"]
+    allowing = {"request": "measure Paris", "limits": {"allow_unknown_price": True}}
+    assert (await keys.post("small", "/api/runs", allowing)).status_code == 403
     assert (await keys.post("runner", "/api/runs", {"request": "measure Paris"})).status_code == 202
 
 
@@ -117,7 +119,7 @@ async def test_a_key_has_ceilings_of_its_own_even_as_an_admin(keys: Keys) -> Non
     assert (await keys.get("small", "/api/session")).json()["ceilings"] == shown
     run_id = await keys.started("small", "measure Paris")
     limits = (await keys.events(run_id))[0]["definition"]["limits"]
-    assert (limits["budget_nanousd"], limits["max_workers"]) == (NANO // 100, 3)
+    assert (limits["budget"], limits["max_workers"]) == (0.01, 3)
 
     for more in ({"budget": 0.02}, {"budget": None}, {"max_workers": 4}):
         refused = await keys.post("small", "/api/runs", {"request": "measure Paris", "limits": more})
@@ -132,7 +134,7 @@ async def test_a_fork_has_no_higher_limits_than_the_key_that_makes_it(keys: Keys
     fork = await keys.post("small", f"/api/runs/{run_id}/fork", {"at": 1})
 
     definition = (await keys.events(fork.json()["run_id"]))[0]["definition"]
-    assert (definition["limits"]["budget_nanousd"], definition["limits"]["max_workers"]) == (NANO // 100, 3)
+    assert (definition["limits"]["budget"], definition["limits"]["max_workers"]) == (0.01, 3)
     assert definition["held_back"]["nanousd"] == NANO // 500
     assert definition["key_id"] == keys.ids["small"]
 
@@ -237,7 +239,7 @@ async def test_new_limits_of_a_resume_a_retry_and_a_fork_stay_within_the_ceiling
     fork = await keys.post("small", f"/api/runs/{run_id}/fork", {"at": 1, "limits": {"budget": 0.005}})
 
     definition = (await keys.events(fork.json()["run_id"]))[0]["definition"]
-    assert definition["limits"]["budget_nanousd"] == NANO // 200
+    assert definition["limits"]["budget"] == 0.005
     assert definition["held_back"]["nanousd"] == NANO // 1_000
 
 
@@ -250,8 +252,8 @@ async def test_a_fork_within_ceilings_keeps_calls_that_reserved_more_than_they_a
     fork = await keys.post("small", f"/api/runs/{run_id}/fork", {"at": seq - 1, "confirmed": True})
 
     assert fork.status_code == 202, fork.text
-    assert fork.json()["limits"]["budget_usd"] == 1 / NANO
+    assert fork.json()["limits"]["budget"] == 1e-9
     events = await keys.events(fork.json()["run_id"])
-    assert events[0]["definition"]["limits"]["budget_nanousd"] == 1
-    changes = [event["limits"]["budget_nanousd"] for event in events if event["type"] == "run_changed"]
-    assert changes == [100 * NANO, 1]
+    assert events[0]["definition"]["limits"]["budget"] == 1e-9
+    changes = [event["limits"]["budget"] for event in events if event["type"] == "run_changed"]
+    assert changes == [100, 1e-9]

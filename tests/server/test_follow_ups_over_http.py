@@ -12,9 +12,9 @@ from server.doors import OVER, Door
 from server.keys import LOCKED, Keys, keys_of
 from server.teams import Office
 
+from leadhand import Limits
 from leadhand.app.steering.access import Scope
 from leadhand.core.events import ArtifactWritten
-from leadhand.core.limits import nanousd
 from leadhand.core.run import RunDefinition
 from leadhand.core.tool import ApprovalPolicy
 from leadhand.flows import FlowContext, flow
@@ -84,7 +84,7 @@ async def test_no_key_sees_the_files_of_another_key(keys: Keys) -> None:
 async def test_a_follow_up_gets_nothing_that_its_caller_may_not_ask_for(keys: Keys, tmp_path: Path) -> None:
     runtime = keys.door.runtime
     usual = runtime.settings
-    wide = usual.limits.evolve(budget_nanousd=nanousd(7), max_workers=3, timeout_s=None)
+    wide = usual.limits.patched(Limits(budget=7, max_workers=3, timeout=None))
     asked = replace(usual, limits=wide, documents=str(tmp_path), approve=ApprovalPolicy.AUTO)
     state = await runtime.start("measure Paris", asked=asked)
     await keys.door.service.driver.drive(state)
@@ -96,7 +96,7 @@ async def test_a_follow_up_gets_nothing_that_its_caller_may_not_ask_for(keys: Ke
     assert (free.limits, free.documents, free.approve) == (wide, "", ApprovalPolicy.ASK)
     told = {"limits": {"max_workers": 2, "budget": 0.5}, "request": "measure Rome"}
     less = await definition(keys.door, await follow_up(keys, "lead", state.run_id, **told))
-    assert (less.limits.max_workers, less.limits.budget_nanousd) == (2, nanousd(0.5))
+    assert (less.limits.max_workers, less.limits.budget) == (2, 0.5)
 
     path = f"/api/runs/{state.run_id}/follow-up"
     for body, status, named in (

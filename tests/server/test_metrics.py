@@ -63,7 +63,7 @@ async def log_of(world: World) -> list[Entry]:
 
 
 async def test_a_run_is_counted_with_its_subtasks_and_calls(metrics: Metrics, tmp_path: Path) -> None:
-    async with Leadhand(offline=True, home=tmp_path) as lead:
+    async with Leadhand(model="offline", home=tmp_path) as lead:
         watch(metrics, await lead.runtime())
         await lead.run("Weather in Paris and in Lyon")
 

@@ -112,7 +112,7 @@ async def test_a_run_of_a_server_continues_by_itself_after_an_answer_from_anothe
     api = await open_door(models=asking())
     run = await waiting(api)
     assert run["detached"] is True
-    async with Leadhand(home=home, offline=True) as elsewhere:
+    async with Leadhand(home=home, model="offline") as elsewhere:
         await elsewhere.reply(run["run_id"], "Lyon")
 
     assert (await api.over(run["run_id"]))["answer"] == "Lyon: 40 dB"

@@ -118,7 +118,7 @@ async def test_a_key_that_is_not_one_is_refused(api: Door, keys: list[str]) -> N
         ({"request": "x", "limits": {"max_workers": True}}, "limits.max_workers"),
         ({"request": "x", "limits": {"steps": 1}}, "limits.steps"),
         ({"request": "x", "approve": "yes"}, "approve"),
-        ({"request": "x", "approve_rules": {"tool:nobody": "auto"}}, "nobody"),
+        ({"request": "x", "approve": {"tool:nobody": "auto"}}, "nobody"),
         ({"request": "x", "model": "   "}, "model"),
         ({"request": "x", "offline": True, "model": "openai:gpt-5"}, "offline"),
         ([], "body"),
@@ -137,7 +137,7 @@ async def test_what_cannot_be_carried_out_is_refused_before_there_is_a_run(api: 
 
 async def test_a_rule_can_name_a_tool_of_a_flow(api: Door) -> None:
     rules = {"tool:web_search": "never", "tool:subagent_run": "ask"}
-    started = await api.post("/api/runs", {"request": "x", "flow": "research", "approve_rules": rules})
+    started = await api.post("/api/runs", {"request": "x", "flow": "research", "approve": rules})
 
     assert started.status_code == 202, started.text
 
@@ -151,8 +151,8 @@ async def test_limits_that_are_given_hold_and_the_others_are_the_servers(open_do
 
     definition = (await api.events(response.json()["run_id"]))[0]["definition"]
     limits = definition["limits"]
-    assert (limits["max_steps"], limits["timeout_s"], limits["max_workers"]) == (2, None, 3)
-    assert limits["budget_nanousd"] == 250_000_000
+    assert (limits["max_steps"], limits["timeout"], limits["max_workers"]) == (2, None, 3)
+    assert limits["budget"] == 0.25
     assert definition["approve"] == "never"
 
 
@@ -169,7 +169,7 @@ async def test_a_server_that_works_offline_takes_no_other_model(open_door: OpenD
 
 async def test_a_model_that_is_named_is_the_runs(open_door: OpenDoor) -> None:
     """The server has no model of its own choosing but the built-in one; a run may name the model for one use."""
-    api = await open_door(models=None, model="offline", tools=None)
+    api = await open_door(models=None, model="offline", offline=False, tools=None)
     named = await api.post("/api/runs", {"request": "What is the weather in Paris?", "offline": True})
     refused = await api.post("/api/runs", {"request": "x", "lead_model": "nobody:knows"})
 

@@ -242,7 +242,7 @@ async def test_a_run_is_resumed_with_other_limits_and_more_than_the_server_s_nee
         for verb, body in (("resume", {}), ("retry", {}), ("fork", {"at": 3})):
             refused = await api.post(f"/api/runs/{run_id}/{verb}", {**body, "limits": more}, headers=runner)
             assert refused.status_code == 403, (verb, more)
-    wrong = await api.post(f"/api/runs/{run_id}/resume", {"limits": {"max_workers": 3}}, headers=runner)
+    wrong = await api.post(f"/api/runs/{run_id}/resume", {"limits": {"max_worker": 3}}, headers=runner)
     assert wrong.status_code == 422
 
     office.gate.set()
@@ -251,7 +251,7 @@ async def test_a_run_is_resumed_with_other_limits_and_more_than_the_server_s_nee
     assert resumed.status_code == 202
     assert (await named(api, run_id, "run_changed"))["by"] == "ben"
     limits = (await api.over(run_id))["limits"]
-    assert (limits["max_requests"], limits["timeout_s"], limits["budget_usd"]) == (90, 500.0, 2.5)
+    assert (limits["max_requests"], limits["timeout"], limits["budget"]) == (90, 500.0, 2.5)
     fork = await api.post(f"/api/runs/{run_id}/fork", {"at": 3, "limits": {"max_requests": 500}})
     assert (fork.status_code, fork.json()["limits"]["max_requests"]) == (202, 500)
 

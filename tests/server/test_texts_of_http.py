@@ -41,7 +41,7 @@ async def refusals(api: Door, open_door: OpenDoor, home: Path, office: Office) -
     locked = await open_door(home=home / "locked", doors=Doors(key_needed=True, allowed=Allowed(requests_a_minute=1)))
     reader, busy = [await locked.key(name, Scope.READ) for name in ("reader", "busy")]
     await locked.get("/api/runs", headers=busy)
-    unknown = await open_door(home=home / "unknown", models=None, tools=None, model="offline")
+    unknown = await open_door(home=home / "unknown", models=None, tools=None, model="offline", offline=False)
     once = {"headers": {"idempotency-key": "once"}}
     await api.post("/api/runs", {"request": "measure Paris"}, **once)
     return [

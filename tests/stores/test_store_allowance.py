@@ -17,7 +17,7 @@ from store_memory import memory, transact
 from leadhand.core.budget import Account, Budget
 from leadhand.core.errors import BudgetRefused, Failure
 from leadhand.core.events import AnyEvent, AttemptParked, AttemptReturned, ModelCallBegan, ModelCallReturned, RunStarted
-from leadhand.core.limits import LARGEST, Ceiling, Limits, Money, Usage
+from leadhand.core.limits import LARGEST, Ceiling, Limits, Money, Usage, usd
 from leadhand.core.run import ModelChoice, RunDefinition
 from leadhand.stores.codec import encode
 from leadhand.stores.connection import Connection
@@ -200,7 +200,9 @@ def test_no_interleaving_spends_more_than_the_ceiling(
     scope_ceilings: tuple[tuple[int | None, int | None, int | None], ...],
 ) -> None:
     tree = Tree(parents, scope_ceilings)
-    limits = Limits(max_requests=ceiling[0], max_tokens=ceiling[1], budget_nanousd=ceiling[2])
+    limits = Limits(
+        max_requests=ceiling[0], max_tokens=ceiling[1], budget=None if ceiling[2] is None else usd(ceiling[2])
+    )
     model = Model(dict(zip(KINDS, ceiling, strict=True)))
     taken: dict[str, list[int]] = {}
     with closing(memory()) as connection:
@@ -274,7 +276,7 @@ def test_a_run_without_scopes_costs_no_statement_for_them() -> None:
 
 def test_amounts_beyond_reason_do_not_break_the_books() -> None:
     with closing(memory()) as connection:
-        start(connection, Limits(max_tokens=2**80, budget_nanousd=2**80))
+        start(connection, Limits(max_tokens=10**12, budget=1_000_000))
         huge = ModelCallBegan(
             attempt="a/a1", call_id="t0", model="m", reserved=Money(requests=-1, tokens=2**90, nanousd=2**90)
         )

@@ -15,7 +15,7 @@ import pytest
 from store_processes import process
 from stores.contract import pauses, started
 
-from leadhand import Leadhand, tool
+from leadhand import Leadhand, Limits, tool
 from leadhand.core.errors import ConfigurationError, StoreError
 from leadhand.stores import schema
 from leadhand.stores.opening import open_store
@@ -188,7 +188,7 @@ async def test_large_arguments_results_and_answers_are_not_copied_from_event_to_
     answer = "\n".join(f"{name} was sent. " + "It was sent as planned. " * 20 for name in NAMES)
     review = reviews(accept=[f"wo-001.{number}" for number in range(COUNT)], answer=answer)
     with ScriptedModel(plan=[plan], review=[review]) as model:
-        async with Leadhand(models=model, tools=[send], home=tmp_path, budget=1.0) as lead:
+        async with Leadhand(models=model, tools=[send], home=tmp_path, limits=Limits(budget=1.0)) as lead:
             run = await lead.start("Send the letters")
             assert (await run.answer()).text == answer
     with closing(sqlite3.connect(tmp_path / "leadhand.db")) as connection:

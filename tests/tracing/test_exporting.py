@@ -128,7 +128,7 @@ async def test_python_s_door_sends_to_the_endpoint_for_traces_alone_and_under_th
         monkeypatch.setenv("OTEL_METRICS_EXPORTER", "none")
         monkeypatch.setenv(TRACES_ENDPOINT, f"{collector.url}/custom")
         monkeypatch.setenv("OTEL_SERVICE_NAME", "travel-desk")
-        async with Leadhand(offline=True, home=tmp_path) as lead:
+        async with Leadhand(model="offline", home=tmp_path) as lead:
             answer = await lead.run(ASK)
 
     assert answer.status is RunStatus.SUCCEEDED
@@ -161,7 +161,7 @@ async def test_a_secret_of_request_and_result_is_in_nothing_that_is_sent(
 async def test_figures_of_calls_reach_a_collector_at_the_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with collecting() as collector:
         monkeypatch.setenv(ENDPOINT, collector.url)
-        async with Leadhand(offline=True, home=tmp_path) as lead:
+        async with Leadhand(model="offline", home=tmp_path) as lead:
             answer = await lead.run(ASK)
     calls = {each["gen_ai.operation.name"]: each for each in collector.points("gen_ai.client.operation.duration")}
     assert calls["execute_tool"]["gen_ai.tool.name"] == "weather_tool"
@@ -175,7 +175,7 @@ async def test_a_process_says_when_its_runs_begin_and_how_they_end(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     with caplog.at_level(logging.INFO, "leadhand.runs"):
-        async with Leadhand(offline=True, home=tmp_path) as lead:
+        async with Leadhand(model="offline", home=tmp_path) as lead:
             answer = await lead.run(ASK)
             failed = await lead.run("qwertz")
     fields = [(record.getMessage(), record.__dict__["leadhand_fields"]) for record in caplog.records]
@@ -195,7 +195,7 @@ async def test_a_collector_that_hangs_does_not_hold_up_the_end_of_a_process(
         collector.answers.clear()
         monkeypatch.setenv(ENDPOINT, collector.url)
         with caplog.at_level(logging.WARNING, "leadhand"):
-            async with Leadhand(offline=True, home=tmp_path) as lead:
+            async with Leadhand(model="offline", home=tmp_path) as lead:
                 answer = await lead.run(ASK)
         assert not collector.requests
         assert answer.status is RunStatus.SUCCEEDED
@@ -229,7 +229,7 @@ trace.set_tracer_provider(provider)
 from leadhand import Leadhand
 
 with trace.get_tracer("mine").start_as_current_span("mine") as mine:
-    Leadhand(offline=True).run_sync("What is the weather in Paris?")
+    Leadhand(model="offline").run_sync("What is the weather in Paris?")
 spans = {span.name: span for span in exporter.get_finished_spans()}
 run = spans["invoke_workflow work-order"]
 assert "execute_tool weather_tool" in spans
@@ -260,7 +260,7 @@ async def test_what_cannot_be_set_up_is_said_once_without_values_and_the_run_goe
     if not setting:
         monkeypatch.setitem(sys.modules, "opentelemetry.exporter.otlp.proto.http.trace_exporter", None)
     for _ in range(2):
-        async with Leadhand(offline=True, home=tmp_path) as lead:
+        async with Leadhand(model="offline", home=tmp_path) as lead:
             assert (await lead.run(ASK)).status is RunStatus.SUCCEEDED
 
     (record,) = [record for record in caplog.records if record.name == "leadhand"]

@@ -43,7 +43,7 @@ async def log_of(world: World) -> list[Entry]:
 
 async def test_a_run_is_one_trace_of_its_attempts_and_their_calls(tmp_path: Path) -> None:
     spans = Spans()
-    async with Leadhand(offline=True, home=tmp_path) as lead:
+    async with Leadhand(model="offline", home=tmp_path) as lead:
         spans.of(await lead.runtime())
         run = await lead.start(QUESTION)
         log = [entry async for entry in run]
@@ -289,7 +289,7 @@ async def test_an_attempt_that_began_while_a_person_settled_its_subtask_is_withd
 async def test_a_run_out_of_time_leaves_no_span_open(open_world: Any) -> None:
     spans = Spans()
     world: World = open_world(
-        FakeModels(plan(ask("a", "hanging"))), [Bench().hanging(timeout=30)], limits=Limits(timeout_s=5)
+        FakeModels(plan(ask("a", "hanging"))), [Bench().hanging(timeout=30)], limits=Limits(timeout=5)
     )
     run_id = await world.start()
     driving = world.driving(run_id)

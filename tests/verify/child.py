@@ -13,7 +13,8 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from leadhand import Leadhand
+from leads import leadhand_of
+
 from verify.judges import contradicts
 from verify.runs import Played
 from verify.scenes import HONEST
@@ -37,7 +38,7 @@ async def live() -> None:
         return played.reply(request)
 
     settings: dict[str, Any] = {"check": "judge", "review_model": "small", **scene.settings(home)}
-    async with Leadhand(models=Small(reply), home=home / "home", **settings) as lead:
+    async with leadhand_of(models=Small(reply), home=home / "home", **settings) as lead:
         resumed = CONFIG.get("resume")
         run = await (lead.resume(resumed) if resumed else lead.start(scene.request, **scene.start))
         print(json.dumps({"run_id": run.run_id}), flush=True)

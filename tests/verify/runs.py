@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from leads import leadhand_of
 from memory_store import MemoryStore
 
 from leadhand import Answer, Leadhand
@@ -71,6 +72,7 @@ async def play(
     value: Any = None,
     corrected: str = "",
     scripted: type[ScriptedModel] = ScriptedModel,
+    on_text: Callable[[str, str, str], None] | None = None,
     after: Callable[[Leadhand, Played], Awaitable[None]] | None = None,
     **settings: Any,
 ) -> Played:
@@ -86,7 +88,8 @@ async def play(
     given = {"approve": "ask" if getattr(scene, "sent", None) else "auto", "check": "judge", **settings}
     store = MemoryStore(SystemClock())
     own = scene.settings(home)
-    async with Leadhand(models=scripted(answered), store=store, home=home / "home", **own, **given) as lead:
+    async with leadhand_of(models=scripted(answered), store=store, home=home / "home", **own, **given) as lead:
+        (await lead.runtime()).texts.on_text = on_text
         if before is not None and earlier is not None:
             earlier.answer = await lead.run(before.request)
             run = await lead.follow_up(earlier.answer.run_id, scene.request)

@@ -7,10 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from leads import leadhand_of
 from memory_store import MemoryStore
 from pydantic import BaseModel
 
-from leadhand import Answer, Leadhand, ToolReturn, Worker, tool
+from leadhand import Answer, ToolReturn, Worker, tool
 from leadhand.app.runtime.clock import SystemClock
 from leadhand.flows import FlowContext, flow, judging
 from leadhand.ports.models import ModelRequest
@@ -95,7 +96,7 @@ async def run(played: Played, home: Path, **settings: Any) -> Answer:
     start = {name: settings.pop(name) for name in ("flow",) if name in settings}
     store, given = MemoryStore(SystemClock()), {"approve": "auto", "check": "judge", **settings}
     models = ScriptedModel(played)
-    async with Leadhand(models=models, tools=[stock, order_item], store=store, home=home, **given) as lead:
+    async with leadhand_of(models=models, tools=[stock, order_item], store=store, home=home, **given) as lead:
         return await lead.run(REQUEST, **start)
 
 
@@ -190,7 +191,7 @@ async def test_a_typed_answer_is_no_evidence_for_itself_and_the_judge_sees_the_i
         return says('{"item": "B-207",\n "pieces": 7}') if made else calls("stock", item="B-207")
 
     settings: dict[str, Any] = {"models": ScriptedModel(model), "tools": [stock], "flows": [counted], "check": "judge"}
-    async with Leadhand(home=tmp_path, **settings) as lead:
+    async with leadhand_of(home=tmp_path, **settings) as lead:
         answer = await lead.run(REQUEST, flow="counted")
     assert (answer.status.value, answer.value) == ("succeeded", {"item": "B-207", "pieces": 7})
     (brief,) = briefs
@@ -244,7 +245,7 @@ async def test_the_judge_and_the_reviewer_see_what_a_person_decided(approves: bo
     model = Played(LOOK, ORDER, texts=["So it is.", "So it is."], judge=confirms)
     store = MemoryStore(SystemClock())
     settings: dict[str, Any] = {"store": store, "home": tmp_path, "check": "judge"}
-    async with Leadhand(models=ScriptedModel(model), tools=[stock, order_item], **settings) as lead:
+    async with leadhand_of(models=ScriptedModel(model), tools=[stock, order_item], **settings) as lead:
         waiting = await lead.start(REQUEST)
         await waiting.wait()
         for each in await waiting.approvals():
@@ -291,7 +292,7 @@ async def test_descriptions_and_gaps_leave_room_for_claims_and_evidence(tmp_path
         return ToolReturn(summary=f"{item}: 7 pieces", raw={"item": item, "pieces": 7})
 
     settings: dict[str, Any] = {"store": store, "home": tmp_path, "check": "judge", "model": "small"}
-    async with Leadhand(models=Small(model), tools=[wordy], **settings) as lead:
+    async with leadhand_of(models=Small(model), tools=[wordy], **settings) as lead:
         answer = await lead.run(REQUEST)
     (asked,) = model.briefs["judge"]
     assert asked["context"].keys() == {"today"}

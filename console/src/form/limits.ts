@@ -1,6 +1,7 @@
 // Settings and limits as they are typed, of runs that are started and of runs that go on.
 
-import { LIMITS, NEW_LIMITS, type NewLimits, type RunDocument, SETTINGS } from "../wire.ts";
+import type { JsonObject } from "../json.ts";
+import { LIMITS, NEW_LIMITS, type RunDocument, SETTINGS } from "../wire.ts";
 import { argumentsFrom, type Parameter, parametersOf, type Typed } from "./schema.ts";
 
 /** The settings of a run that have no control of their own. */
@@ -13,7 +14,7 @@ export const limitParameters: readonly Parameter[] = parametersOf(LIMITS);
 export const newLimitParameters: readonly Parameter[] = parametersOf(NEW_LIMITS);
 
 /** Return the limits that were typed: an empty field keeps its limit. */
-export function typedLimits(typed: Typed): NewLimits {
+export function typedLimits(typed: Typed): JsonObject {
   return argumentsFrom(newLimitParameters, typed).args;
 }
 

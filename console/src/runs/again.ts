@@ -27,24 +27,19 @@ export function draftOf(
     stages,
     model: modelOf(models.default, offline),
     offline,
-    limits: typedIn(limitParameters, limitsOf(definition))[0],
+    limits: typedIn(limitParameters, definition.limits as unknown as JsonObject)[0],
     settings: typedIn(settingParameters, settingsOf(definition))[0],
     rest: {
-      ...(Object.keys(definition.approve_rules).length > 0 && {
-        approve_rules: definition.approve_rules,
+      ...(hasRules(definition) && {
+        approve: { ...definition.approve_rules, "*": definition.approve },
       }),
       ...(Object.keys(others).length > 0 && { options: others }),
     },
   };
 }
 
-/** Return the limits by the names that a request has for them. */
-function limitsOf({ limits: { budget_nanousd, ...limits } }: RunDefinition): JsonObject {
-  const given = Object.entries(limits).map(([name, value]) => [name.replace(/_s$/, ""), value]);
-  return {
-    ...Object.fromEntries(given),
-    budget: budget_nanousd === null ? null : budget_nanousd / 1e9,
-  };
+function hasRules({ approve_rules }: RunDefinition): boolean {
+  return Object.keys(approve_rules).length > 0;
 }
 
 /** Return a model that can be named in a request: other names are of models that the service was given as code. */
@@ -56,7 +51,7 @@ function modelOf(name: string | undefined, offline: boolean): string {
 function settingsOf(definition: RunDefinition): JsonObject {
   const { models: { by_use: uses }, offline } = definition;
   return {
-    approve: definition.approve,
+    approve: hasRules(definition) ? null : definition.approve,
     approve_plan: definition.approve_plan || null,
     check: offline ? null : definition.check ?? null,
     strict: definition.strict || null,

@@ -7,19 +7,18 @@ import math
 import re
 import sys
 from collections.abc import Iterable, Mapping
-from decimal import Decimal
 from fnmatch import fnmatchcase
 from functools import cache
-from typing import Any, Literal, cast, get_type_hints
+from typing import Annotated, Any, Literal, TypedDict, cast, get_type_hints
 
-from pydantic import BaseModel, Field, ValidationError, create_model
+from pydantic import BaseModel, PlainValidator, ValidationError, WithJsonSchema, create_model
 
 from leadhand.core.errors import ConfigurationError, UsageError
-from leadhand.core.limits import Limits, SharedBudget, nanousd
+from leadhand.core.limits import Limits
 from leadhand.core.run import HIGHEST_PRIORITY, RunStatus
 from leadhand.core.text import check_names
 from leadhand.core.tool import ApprovalPolicy, Effect, ToolSpec
-from leadhand.core.value import Json, Unfit, json_problem, one_line, plain_json, shown
+from leadhand.core.value import FrozenDict, Json, Unfit, json_problem, one_line, plain_json, shown
 from leadhand.ports.hooks import POINTS, Hook, check_of, name_of
 from leadhand.ports.runs import RunFilter, RunSort
 from leadhand.tools.toolbox import Toolbox
@@ -29,101 +28,11 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 LONGEST_REQUEST = 100_000
 """The most characters in a request; longer material belongs in files that tools read."""
 
-RANGES: dict[str, tuple[float, float]] = {
-    "max_steps": (1, 100),
-    "max_workers": (1, 10_000),
-    "max_runs": (1, 10_000),
-    "max_running_steps": (1, 10_000),
-    "batch_size": (1, 1_000_000),
-    "max_requests": (1, 1_000_000_000),
-    "max_tokens": (1, 1_000_000_000_000),
-    "max_output_tokens": (16, 1_000_000),
-    "max_turns": (1, 1_000),
-    **dict.fromkeys(("budget", "budget_per_day", "budget_total"), (0, 1_000_000)),
-    **dict.fromkeys(("timeout", "attempt_timeout", "model_patience", "approval_timeout"), (0.001, 366 * 86_400)),
-}
-FIELDS = {"budget": "budget_nanousd"} | {
-    name: f"{name}_s" for name in ("timeout", "approval_timeout", "attempt_timeout", "model_patience")
-}
-"""The limits that need not be whole numbers, and their names in Limits."""
-LIMITS = frozenset(FIELDS) | (frozenset(RANGES) & frozenset(Limits.model_fields)) - {"max_turns"}
-"""The limits of one run, by the names that people use."""
-_OPTIONAL = {"budget", "timeout", "approval_timeout", "batch_size", "max_requests", "max_tokens"}
-
-
-def limit_fields(*names: str, **texts: str) -> dict[str, Any]:
-    """Return the fields of a model that has these limits; ``texts`` are limits with a description."""
-    fields = dict.fromkeys(names) | texts
-    return {
-        name: (
-            float | None if name in FIELDS else int | None,
-            Field(default=None, ge=RANGES[name][0], le=RANGES[name][1], description=text),
-        )
-        for name, text in fields.items()
-    }
-
-
-class Usual(float):
-    """A default limit, which the caller did not set."""
-
-
-USUAL_BUDGET = Usual(1.0)
-"""US dollars."""
-
-
-def is_usual(budget: float | None) -> bool:
-    """Whether nobody set a budget."""
-    return budget is None or isinstance(budget, Usual)
-
-
-def limits(usual: Limits, **given: Any) -> Limits:
-    """Return limits with a caller's values, money in dollars and time in seconds, in place of the usual ones.
-
-    Raises UsageError for invalid values.
-    """
-    changed = {
-        FIELDS.get(name, name): None if value is None and name in _OPTIONAL else _in_range(value, name, name)
-        for name, value in given.items()
-    }
-    if (budget := changed.get("budget_nanousd")) is not None:
-        changed["budget_nanousd"] = nanousd(budget)
-    return usual.evolve(**changed)
-
-
-def money(value: object, name: str) -> int | None:
-    """Return US dollars as nano-dollars, or None for no limit. Raises UsageError."""
-    return None if value is None else nanousd(_in_range(value, name, "budget"))
-
-
-def _in_range(value: object, name: str, limit: str) -> float:
-    """Return a value, called ``name``, if it is in the range of a limit. Raises UsageError."""
-    (least, most), whole = RANGES[limit], limit not in FIELDS
-    span = f"from {least:g} to {most:,.0f}"
-    if not _is_number(value, whole=whole):
-        kind = "a whole number" if whole else "a number"
-        raise UsageError(f"invalid value for {name}: {shown(value)}", f"Pass {kind} {span}.")
-    if not least <= cast("float", value) <= most:
-        raise UsageError(f"{name} is out of range: {number(value)}", f"Pass a number {span}.")
-    return cast("float", value)
-
-
-def shared_budgets(per_day: object, total: object) -> tuple[SharedBudget, ...]:
-    """Return the budgets that all runs of a database share, from US dollars. Raises UsageError."""
-    amounts = ((money(per_day, "budget_per_day"), True), (money(total, "budget_total"), False))
-    return tuple(
-        SharedBudget(scope="all runs", nanousd=each, daily=daily) for each, daily in amounts if each is not None
-    )
-
 
 def _is_number(value: object, *, whole: bool) -> bool:
     if isinstance(value, bool):
         return False
-    return isinstance(value, int) or (not whole and isinstance(value, (float, Decimal)) and not math.isnan(value))
-
-
-def number(value: Any) -> str:
-    """Format a number without an exponent where possible."""
-    return f"{value:.15g}" if isinstance(value, float) else str(value)
+    return isinstance(value, int) or (not whole and isinstance(value, float) and not math.isnan(value))
 
 
 def check_request(request: object, *, example: str) -> str:
@@ -218,21 +127,23 @@ def check_filters(limit: object, filters: RunFilter) -> None:
 
 def check_parts(**given: object) -> None:
     """Raise UsageError for a part of a program, such as a store or a function, that cannot be used as one."""
-    flows, rules, models = given["flows"], given["offline_rules"], given["models"]
-    fits = {
-        "flows": (isinstance(flows, Iterable) and not isinstance(flows, str | Mapping), "a list: flows=[Translate()]"),
-        "offline_rules": (rules is None or isinstance(rules, Mapping), "a dict of functions by worker"),
-        "project": (given["project"] is None or hasattr(given["project"], "manifest"), "what of_project(PATH) loads"),
-    }
-    for what, (is_usable, expected) in fits.items():
-        if not is_usable:
-            raise UsageError(f"invalid value for {what}: {shown(given[what])}", f"Pass {expected}.")
+    flows, models = cast("Any", given["flows"]), given["models"]
+    if not isinstance(flows, Iterable) or isinstance(flows, str | Mapping):
+        raise UsageError(f"invalid value for flows: {shown(given['flows'])}", "Pass a list: flows=[translate].")
     for adapter in cast("Mapping[str, object]", models).values() if isinstance(models, Mapping) else (models,):
         check_methods(adapter, "models", MODELS, "an object with the methods of leadhand.ports.Models")
-    check_methods(given["store"], "store", _STORE, "a context store, as leadhand.testing checks them")
+    check_methods(given["store"], "store", _STORE, "a path, a URL, or a context store as leadhand.testing checks them")
     check_methods(given["verifier"], "verifier", ("verify",), "an object with the methods of leadhand.Verifier")
-    check_methods(given["on_text"], "on_text", ("__call__",), "a function of run, attempt and piece")
     check_methods(given["on_approval"], "on_approval", ("__call__",), "a function of an open approval")
+
+
+def limits(given: object) -> Limits:
+    """Return limits, the usual ones for None. Raises UsageError for anything else."""
+    if given is None:
+        return Limits()
+    if not isinstance(given, Limits):
+        raise UsageError(f"invalid value for limits: {shown(given)}", "Pass leadhand.Limits: limits=Limits(budget=2).")
+    return given
 
 
 def hooks(given: object) -> list[Hook]:
@@ -272,6 +183,29 @@ def name(value: object, what: str, how: str) -> str | None:
     if not given.strip():
         raise UsageError(f"{what} is empty", how)
     return given
+
+
+def patch(given: object) -> Limits:
+    """Return the limits that a run gets in place of its own: none for None. Raises UsageError."""
+    return limits(given)
+
+
+# --- models
+
+USES = ("default", "lead", "worker", "review")
+"""What models are used for, as settings name it."""
+_MODEL = "Pass provider:name or offline, or names by use: {'default': '…', 'review': '…'}."
+
+
+def model_names(given: object) -> dict[str, str]:
+    """Return the names of models by use, from one name or several. Raises UsageError."""
+    by_use = cast("Mapping[object, object]", given) if isinstance(given, Mapping) else {"default": given}
+    if unknown := [use for use in by_use if use not in USES]:
+        raise UsageError(
+            f"unknown use of a model: {shown(unknown[0])}", f"Choose from: {', '.join(USES)}.", field="model"
+        )
+    names = {str(use): name(each, "model", _MODEL) for use, each in by_use.items()}
+    return {use: each for use, each in names.items() if each is not None}
 
 
 # --- names and tags --------------------------------------------------------------------------------------------------
@@ -349,19 +283,52 @@ def approval_policy(name: object, problem: str = "invalid value for approve") ->
     try:
         return ApprovalPolicy(cast("str", name))
     except ValueError as error:
-        raise UsageError(f"{problem}: {shown(name)}", f"Choose from: {', '.join(ApprovalPolicy)}.") from error
+        how = f"Choose from: {', '.join(ApprovalPolicy)}; or pass rules: {{{EXAMPLE}}}."
+        raise UsageError(f"{problem}: {shown(name)}", how, field="approve") from error
 
 
-def approval_rules(rules: object) -> dict[str, ApprovalPolicy]:
-    """Return the rules in order, as a run records them. Raises UsageError for an invalid rule."""
-    if rules is None:
+OTHERS = "*"
+"""The key of the policy for all calls that no rule matches."""
+
+
+class Approvals(TypedDict, total=False):
+    """What decides about calls that need approval: rules, in order, and the policy for calls that none matches."""
+
+    approve: ApprovalPolicy
+    approve_rules: Mapping[str, ApprovalPolicy]
+
+
+def approvals(given: object) -> Approvals:
+    """Return what a policy, or rules by what they match, set. Raises UsageError for what is neither."""
+    if given is None:
         return {}
-    if not isinstance(rules, Mapping):
-        raise UsageError(f"invalid value for approve_rules: {shown(rules)}", f"Pass a dict of rules: {{{EXAMPLE}}}.")
-    return {
-        _rule(name): approval_policy(policy, f"invalid policy for the approval rule {shown(name)}")
-        for name, policy in cast("Mapping[object, object]", rules).items()
+    if not isinstance(given, Mapping):
+        return {"approve": approval_policy(given)}
+    policies = {
+        (name if name == OTHERS else _rule(name)): approval_policy(
+            policy, f"invalid policy for {shown(name)} in approve"
+        )
+        for name, policy in cast("Mapping[Any, object]", given).items()
     }
+    found: Approvals = {"approve": policies.pop(OTHERS)} if OTHERS in policies else {}
+    return {**found, "approve_rules": FrozenDict(policies)}
+
+
+def _policies(given: object) -> object:
+    try:
+        approvals(given)
+    except UsageError as refused:
+        raise ValueError(f"{refused.what}: {refused.how}") from refused
+    return given
+
+
+_ONE = {"type": "string", "enum": [*ApprovalPolicy]}
+Policies = Annotated[
+    Policy | dict[str, Policy],
+    PlainValidator(_policies),
+    WithJsonSchema({"anyOf": [_ONE, {"type": "object", "additionalProperties": _ONE}]}),
+]
+"""A policy, or policies by what they match, in a file or a request."""
 
 
 def check_rules(rules: Mapping[str, ApprovalPolicy], tools: Iterable[ToolSpec], toolbox: Toolbox) -> None:

@@ -6,52 +6,31 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from decimal import ROUND_CEILING, Decimal
 from math import ceil
-from typing import Any, TypedDict, cast
+from typing import Any
 
-from leadhand.app.arguments import FIELDS, RANGES, limits
 from leadhand.app.settings import HELD_BACK_SHARE, LONGEST_HELD_BACK_S, reserves
 from leadhand.core.advice import Advice
 from leadhand.core.decide.requests import ran_out, repeated
 from leadhand.core.errors import MAX_TURNS, UsageError
 from leadhand.core.events import RunChanged
-from leadhand.core.limits import NANO, Money, usd
+from leadhand.core.limits import NANO, Limits, Money, schema_of, usd
 from leadhand.core.state import ModelTurn, RunState, StepState
-from leadhand.core.text import check_names
 from leadhand.core.words.failures import SETTINGS
 
 
-class NewLimits(TypedDict, total=False):
-    """Limits of a run that is continued: US dollars, seconds, model calls, tokens. Each is for the run as a whole.
+def limits_changed(state: RunState, given: Limits, by: str) -> RunChanged:
+    """Return the change of a run's limits to those that are given, each for the run as a whole.
 
-    ``max_turns`` are the model calls of the lead of a research run, or of the worker that leads a run.
+    ``max_turns`` are those of the lead. Raises UsageError for a limit that is used up already.
     """
-
-    budget: float
-    timeout: float
-    max_requests: int
-    max_tokens: int
-    max_turns: int
-
-
-def known_limits(given: NewLimits) -> NewLimits:
-    """Return ``given`` if it has only limits that a run can be given later; otherwise raise UsageError."""
-    check_names("a run that continues", given, NewLimits.__annotations__)
-    return given
-
-
-def limits_changed(state: RunState, given: NewLimits, by: str) -> RunChanged:
-    """Return the change of a run's limits to those that are given.
-
-    Raises UsageError for a value out of range, and for a limit that is used up already.
-    """
-    usual, turns = state.definition.limits, dict[str, int]()
-    changed = limits(usual, **given).evolve(max_turns=usual.max_turns)  # that one is for workers without their own
-    if (most := given.get("max_turns")) is not None:
+    usual, turns = state.definition.limits.changed, dict[str, int]()
+    changed = usual.patched(given)
+    if "max_turns" in given.model_fields_set:
         worker, made = _lead_turns(state)
-        if most <= made:
+        if given.max_turns <= made:
             how = "Pass a larger max_turns: it is for all turns of the lead together."
             raise UsageError(f"the lead has made {made:,} {'turn' if made == 1 else 'turns'} already", how)
-        turns = {worker: most}
+        changed, turns = changed.model_copy(update={"max_turns": usual.max_turns}), {worker: given.max_turns}
     spent, ceiling = state.spent, changed.ceiling
     used = [
         ("budget", ceiling.nanousd, spent.nanousd, f"${usd(spent.nanousd):g}"),
@@ -59,7 +38,7 @@ def limits_changed(state: RunState, given: NewLimits, by: str) -> RunChanged:
         ("max_tokens", ceiling.tokens, spent.tokens, f"{spent.tokens:,}"),
     ]
     for name, ceiling_of, so_far, shown in used:
-        if name in given and ceiling_of is not None and so_far >= ceiling_of and so_far:
+        if name in given.model_fields_set and ceiling_of is not None and so_far >= ceiling_of and so_far:
             raise UsageError(
                 f"the run has used {shown} already", f"Pass a larger {name}: it is for the run as a whole."
             )
@@ -87,8 +66,8 @@ _UNPLANNED = 5
 """Steps that a run without any is expected to have."""
 
 
-def proposed_limits(state: RunState) -> NewLimits:
-    """Return higher limits with which a run that a limit ended can finish; {} for another run."""
+def proposed_limits(state: RunState) -> dict[str, float]:
+    """Return higher limits, by name, with which a run that a limit ended can finish; {} for another run."""
     if state.finished is None:
         return {}
     ended = _ran_out(state)
@@ -100,13 +79,12 @@ def proposed_limits(state: RunState) -> NewLimits:
     for each in (failure.short_of for failure in failures if failure.short_of is not None):
         short = Money(*map(max, short.row, each.row))
     wait_s = max((each.retry_after_s or 0 for each in failures), default=0)
-    proposed: dict[str, Any] = {}
+    proposed: dict[str, float] = {}
     for name, before in reached.items():
-        if name in NewLimits.__annotations__:
-            needed = _needed(state, name, short, wait_s)
-            enough = max(needed, 2 * (before or 0), (before or 0) + _LEAST_MORE.get(name, 0)) or 1
-            proposed[name] = min(_rounded_up(enough if name in FIELDS else ceil(enough)), RANGES[name][1])
-    return cast("NewLimits", proposed)
+        needed, schema = _needed(state, name, short, wait_s), schema_of(name)
+        enough = max(needed, 2 * (before or 0), (before or 0) + _LEAST_MORE.get(name, 0)) or 1
+        proposed[name] = min(_rounded_up(ceil(enough) if schema["type"] == "integer" else enough), schema["maximum"])
+    return proposed
 
 
 def _reached(state: RunState, step: StepState) -> dict[str, float | None]:
@@ -118,10 +96,10 @@ def _reached(state: RunState, step: StepState) -> dict[str, float | None]:
         worker = state.worker(step.step.worker)
         return {} if worker is None else {MAX_TURNS: worker.max_turns or limits.max_turns}
     if failure.short_of is not None:
-        kinds = (kind for kind, short in asdict(failure.short_of).items() if short)
-        amounts = {SETTINGS[kind]: getattr(limits.ceiling, kind) for kind in kinds}
-        return {name: usd(most) if name == "budget" and most else most for name, most in amounts.items()}
-    return {"timeout": limits.timeout_s} if failure.type == "time" else {}
+        return {
+            SETTINGS[kind]: getattr(limits, SETTINGS[kind]) for kind, short in asdict(failure.short_of).items() if short
+        }
+    return {"timeout": limits.timeout} if failure.type == "time" else {}
 
 
 def flags_of(limits: Mapping[str, Any]) -> tuple[str, ...]:
@@ -171,10 +149,10 @@ def advice_to_raise(state: RunState) -> str:
     return Advice("To continue it, {what}: {raise_limits}", what=what, run=state.run_id, flags=flags)
 
 
-def what_to_raise(state: RunState, given: NewLimits) -> str:
+def what_to_raise(state: RunState, given: Limits) -> str:
     """Return how a run continues of which a retry would run out again: with limits other than those ``given``."""
     again = [state.steps[key] for key in repeated(state)]
-    if state.definition.budgets or any(each.counts or not ran_out(each) for each in again):
+    if state.definition.shared_budgets or any(each.counts or not ran_out(each) for each in again):
         return ""
-    helpful = proposed_limits(state) or given
-    return "" if given.keys() & helpful.keys() else advice_to_raise(state)
+    helpful = proposed_limits(state) or given.model_fields_set
+    return "" if given.model_fields_set.intersection(helpful) else advice_to_raise(state)

@@ -13,29 +13,28 @@ from typing import Any, TypeGuard, cast
 from pydantic import BaseModel, ValidationError
 
 from leadhand.app.arguments import (
-    LIMITS,
     MODELS,
-    Usual,
+    approvals,
     check_methods,
+    flag,
     flags,
     json_value,
-    name,
-    number,
+    model_names,
     run_name,
     run_priority,
     run_tags,
     text,
 )
-from leadhand.app.arguments import limits as checked_limits
+from leadhand.app.arguments import limits as limits_given
 from leadhand.app.project.flows import FlowRegistry
-from leadhand.app.settings import Settings
+from leadhand.app.settings import Settings, choice, documents_at
 from leadhand.core.errors import UsageError
-from leadhand.core.limits import usd
-from leadhand.core.run import RunDefinition, Said
-from leadhand.core.text import check_names, did_you_mean
+from leadhand.core.limits import Limits
+from leadhand.core.run import WORKER_CALLS, RunDefinition, Said, WorkerCalls
+from leadhand.core.text import did_you_mean
 from leadhand.core.tool import ToolSpec
 from leadhand.core.value import Json, compact_json, is_object, object_of, one_line, shown
-from leadhand.core.work_result import Check
+from leadhand.core.work_result import CHECKS, Check
 from leadhand.core.worker import EVERY_WORKER, LONGEST_INSTRUCTIONS, WILDCARDS, Worker, output_schema, with_more
 from leadhand.engine.gate import schema_flaw, schema_problems
 from leadhand.flows.flow import Fits
@@ -47,8 +46,6 @@ from leadhand.tools.decorator import Tool
 
 RunTool = str | Tool[..., Any] | Callable[..., Any]
 """A tool of a run: its name, or the tool itself."""
-AS_CONFIGURED = Usual()
-"""The budget of a run that is given none: that of its process."""
 WEB_FETCH = "leadhand.tools.web.tools:web_fetch"
 RESEARCH_TOOLS = "research"
 """The toolset by which a research lead keeps its notes and delegates: part of the flow, so no run is without it."""
@@ -117,9 +114,11 @@ def check_options(flows: FlowRegistry, flow: object, options: Mapping[str, Any],
         flows.options(name, options)
     except UsageError as error:
         option = (error.field or "").removeprefix("options.")
-        if option not in elsewhere or option in flows.get(name).Options.model_fields:
+        if option not in (*elsewhere, *Limits.model_fields) or option in flows.get(name).Options.model_fields:
             raise
         how = f"{option} is for all runs of a Leadhand. Pass it there: Leadhand({option}=…)."
+        if option in Limits.model_fields:
+            how = f"{option} is a limit. Pass it as one: limits=Limits({option}=…)."
         raise UsageError(error.what, how, field=error.field) from error
 
 
@@ -204,53 +203,61 @@ def check_plan(flow: FunctionFlow, run: NewRun) -> None:
 def changed(
     usual: Settings,
     *,
-    model: str | None = None,
+    model: str | Mapping[str, str] | None = None,
     models: Mapping[str, str] | None = None,
-    limits: Mapping[str, Any] | None = None,
+    limits: Limits | None = None,
     **others: Any,
 ) -> Settings:
-    """Return settings with another ``model`` for all uses, ``models`` for single ones, limits by the names that people
-    use, and ``others``, which are fields of Settings. Raises UsageError for an invalid value.
+    """Return settings with another ``model`` for all uses, or those by use; ``models`` are those for single uses.
+
+    ``limits`` are those that change, ``others`` fields of Settings. Raises UsageError for an invalid value.
     """
-    given = dict(limits or {})
-    check_names("the limits of a run", given, LIMITS)
-    model = name(model, "model", "Pass provider:name, offline or an adapter, or omit it.")
-    if model is not None:
-        others |= {"model": model, "models": {}}
-    if "budget" in given:
-        others["budget_set"] = True
-    settings = replace(usual, limits=checked_limits(usual.limits, **given), **others)
-    return replace(settings, models={**settings.models, **models}) if models else settings
+    names = model_names(model)
+    if "default" in names:
+        others |= {"model": names.pop("default"), "models": {}}
+    settings = replace(usual, limits=usual.limits.patched(limits), **others)
+    names |= models or {}
+    return replace(settings, models={**settings.models, **names}) if names else settings
 
 
 def asked_settings(
     usual: Settings,
     *,
-    model: str | Models | None,
-    budget: float | None,
-    bounded: bool,
+    model: str | Mapping[str, str] | Models | None = None,
+    limits: Limits | None = None,
+    documents: Path | str | None = None,
+    only_documents: bool | None = None,
     check: Check | None = None,
-    more: Mapping[str, Any] | None = None,
+    strict: bool | None = None,
+    worker_calls: WorkerCalls | None = None,
+    approve: object = None,
 ) -> tuple[Settings | None, Models | None]:
-    """Return the settings of one run with another ``model``, ``check``, ``budget`` (US dollars; None: no limit), and
-    ``more`` limits by name, and the adapter, if the model is one. The settings are None if they are the usual ones.
+    """Return the settings of one run, and its adapter if the ``model`` is one. None stands for the usual value.
 
-    ``bounded``: the caller set the usual budget, so that of a run cannot be higher. Raises UsageError.
+    The settings are None if they are the usual ones. Raises UsageError.
     """
-    named, own = (model, None) if model is None or isinstance(model, str) else (None, model)
+    named, own = (model, None) if model is None or isinstance(model, str | Mapping) else (None, model)
     check_methods(own, "model", MODELS, "the name of a model, or an object with the methods of leadhand.ports.Models")
-    limits = ({} if isinstance(budget, Usual) else {"budget": budget}) | dict(more or {})
-    if named is None and check is None and not limits:
+    given: dict[str, Any] = {
+        "documents": None if documents is None else documents_at(documents),
+        "check": choice("check", check, CHECKS),
+        "worker_calls": choice("worker_calls", worker_calls, WORKER_CALLS),
+        **{
+            what: flag(each, what)
+            for what, each in (("only_documents", only_documents), ("strict", strict))
+            if each is not None
+        },
+    }
+    given = {what: each for what, each in given.items() if each is not None} | approvals(approve)
+    limits = None if limits is None else limits_given(limits)
+    if named is None and not given and (limits is None or not limits.model_fields_set):
         return None, own
-    wanted = changed(usual, model=named, limits=limits, check=check or usual.check)
-    if usual.offline and wanted.model != "offline":
-        how = "Omit the model, or use a Leadhand without offline=True."
+    wanted = changed(usual, model=named, limits=limits, **given)
+    if wanted.model == "offline" and not usual.offline:
+        wanted = replace(wanted, offline=True, models={})
+    if usual.offline and any(each != "offline" for each in (wanted.model, *wanted.models.values())):
+        how = 'Omit the model, or use a Leadhand without model="offline".'
         raise UsageError(f"this Leadhand is offline and cannot use the model {wanted.model}", how)
-    most, asked = usual.limits.budget_nanousd, wanted.limits.budget_nanousd
-    if bounded and most is not None and (asked is None or asked > most):
-        said = "no limit" if asked is None else f"${number(usd(asked))}"
-        what = f"the budget of the run ({said}) is above that of this Leadhand, ${number(usd(most))}"
-        raise UsageError(what, "Pass that or less, or give the Leadhand a higher budget.")
     return wanted, own
 
 

@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
 
-from leadhand.app.arguments import name, shown
+from leadhand.app.arguments import approvals, model_names, name, shown
+from leadhand.app.arguments import limits as limits_given
 from leadhand.core.errors import ConfigurationError, UsageError
 from leadhand.core.limits import CONCURRENCY, Concurrency, Limits, Money, SharedBudget, SharedLimit
 from leadhand.core.run import WORKER_CALLS, WorkerCalls
@@ -39,10 +40,9 @@ class Settings:
     they search nothing else, so that no query leaves the machine.
     ``project`` is the project that the process works for.
     ``concurrency`` is how many steps of all runs this process carries out at once. After ``heartbeat_limit_s``
-    seconds without a heartbeat, other machines consider the process dead. ``budgets`` are those that runs share,
-    ``shared`` their limits at once.
-    ``budget_set``: somebody set a budget, so every model needs a known price, unless ``allow_unknown_price``. The
-    default budget limits only what has one. ``check`` says who checks answers (None: a
+    seconds without a heartbeat, other machines consider the process dead. ``budgets`` are those of a key,
+    ``shared`` its limits at once.
+    ``check`` says who checks answers (None: a
     judge, and nobody in offline runs); with ``strict``, doubts make a run partial. ``worker_calls`` says whether a
     model writes the result of every subtask (``always``; None: ``auto``).
     """
@@ -60,8 +60,6 @@ class Settings:
     heartbeat_limit_s: float = HEARTBEAT_LIMIT_S
     budgets: tuple[SharedBudget, ...] = ()
     shared: Concurrency = field(default_factory=Concurrency)
-    budget_set: bool = False
-    allow_unknown_price: bool = False
     check: Check | None = None
     strict: bool = False
     worker_calls: WorkerCalls | None = None
@@ -78,11 +76,7 @@ class Settings:
     @property
     def needs_prices(self) -> bool:
         """Whether every model needs a known price, since somebody set a budget."""
-        return self.budget_set and self.has_budget and not self.allow_unknown_price
-
-    @property
-    def has_budget(self) -> bool:
-        return self.limits.budget_nanousd is not None or bool(self.budgets)
+        return self.limits.needs_prices or (bool(self.budgets) and not self.limits.allow_unknown_price)
 
     @property
     def concurrency_of_runs(self) -> Concurrency:
@@ -105,40 +99,46 @@ class Settings:
 def settings(
     *,
     home: Path | str | None = None,
-    database: str | None = None,
-    model: str | None = None,
-    models: Mapping[str, str] | None = None,
-    offline: bool = False,
+    database: Path | str | None = None,
+    model: str | Mapping[str, str] | None = None,
+    offline: bool | None = None,
     documents: Path | str | None = None,
     concurrency: int | None = None,
     check: Check | None = None,
     worker_calls: WorkerCalls | None = None,
+    approve: object = None,
+    limits: Limits | None = None,
     base_url: str | None = None,
     api_key: str | None = None,
     **others: Any,
 ) -> Settings:
     """Return settings from the arguments, else the environment, else the defaults. ``others`` are fields of Settings.
 
-    Raises UsageError for a name that is empty or not text, for a concurrency out of range, for ``documents`` that are
-    not a directory, for an unknown ``check`` or ``worker_calls``, and for a ``base_url`` or an ``api_key``, which are
-    those of the provider of the ``model``, that cannot be used.
+    The ``model`` ``offline`` has sample services, unless ``offline`` is False. Raises UsageError for a name that is
+    empty or not text, for a concurrency out of range, for ``documents`` that are not a directory, for an unknown
+    ``check``, ``worker_calls`` or approval policy, and for a ``base_url`` or an ``api_key``, which are those of the
+    provider of the ``model``, that cannot be used.
     """
-    env = _with_server(os.environ, model, base_url, api_key)
-    for each, given in {"model": model, **{f"{use}_model": named for use, named in (models or {}).items()}}.items():
-        name(given, each, "Pass provider:name or offline, or omit it.")
+    models = model_names(model)
+    named = models.pop("default", None)
+    offline = named == "offline" and not models if offline is None else offline
+    env = _with_server(os.environ, named, base_url, api_key)
     home = name(str(home) if isinstance(home, Path) else home, "home", "Pass a directory, or omit it.")
     where = Path(home or env.get("LEADHAND_HOME") or default_home()).expanduser()
-    database = name(database, "database", "Pass a file or a postgresql://… URL, or omit it.")
+    database = str(database) if isinstance(database, Path) else database
+    database = name(database, "store", "Pass a file or a postgresql://… URL, or omit it.")
     return Settings(
         home=where,
         database=database or env.get("LEADHAND_DATABASE_URL") or f"sqlite:///{where / 'leadhand.db'}",
-        model="offline" if offline else model or env.get("LEADHAND_MODEL") or None,
-        models={} if offline else models or {},
+        model="offline" if offline else named or env.get("LEADHAND_MODEL") or None,
+        models={} if offline else models,
         offline=offline,
-        documents=_documents(documents, env),
+        documents=documents_at(documents, env),
+        limits=limits_given(limits),
         concurrency=int(_number("concurrency", concurrency, env, CONCURRENCY, (1, MOST_AT_ONCE))),
-        check=_choice("check", check, CHECKS, env),
-        worker_calls=_choice("worker_calls", worker_calls, WORKER_CALLS),
+        check=choice("check", check, CHECKS, env),
+        worker_calls=choice("worker_calls", worker_calls, WORKER_CALLS),
+        **approvals(approve),
         heartbeat_limit_s=_number("heartbeat_limit", None, env, HEARTBEAT_LIMIT_S, HEARTBEAT_RANGE_S),
         environment=env,
         **others,
@@ -175,7 +175,7 @@ def _said(setting: str, given: object, env: Mapping[str, str]) -> tuple[str, obj
     return (setting, given) if given is not None else (variable, env.get(variable, "").strip() or None)
 
 
-def _documents(given: Path | str | None, env: Mapping[str, str]) -> str:
+def documents_at(given: Path | str | None, env: Mapping[str, str] = FrozenDict()) -> str:
     """Return the absolute path of the directory of documents; "" for none."""
     _, said = _said("documents", given, env)
     if said is None:
@@ -203,7 +203,7 @@ def _number(
     return value
 
 
-def _choice(
+def choice(
     setting: str, given: object, choices: tuple[_Choice, ...], env: Mapping[str, str] = FrozenDict()
 ) -> _Choice | None:
     """Return one of some choices, or None if there is no value. Raises UsageError for any other value."""
@@ -260,9 +260,9 @@ def reserves(limits: Limits, stages: int) -> Reserves:
     held_back = Money(
         requests=min(stages - 1 + max(1, requests // 10), max(requests - 1, 0)),
         tokens=(limits.max_tokens or 0) * stages // (2 * HELD_BACK_SHARE),
-        nanousd=(limits.budget_nanousd or 0) * stages // (2 * HELD_BACK_SHARE),
+        nanousd=(limits.ceiling.nanousd or 0) * stages // (2 * HELD_BACK_SHARE),
     )
-    seconds = min((limits.timeout_s or 0.0) / HELD_BACK_SHARE, LONGEST_HELD_BACK_S)
+    seconds = min((limits.timeout or 0.0) / HELD_BACK_SHARE, LONGEST_HELD_BACK_S)
     return {"held_back": held_back, "held_back_s": seconds}
 
 

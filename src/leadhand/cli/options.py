@@ -6,14 +6,18 @@ import shlex
 import sys
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing, asynccontextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NamedTuple
 
-from leadhand.app.arguments import LIMITS
+from leadhand.app.arguments import OTHERS
 from leadhand.app.export.formatting import short_id
+from leadhand.app.settings import settings
+from leadhand.app.steering.access import KeyCeilings
 from leadhand.core.errors import UsageError
+from leadhand.core.limits import Limits
 from leadhand.core.run import WORKER_CALLS
 from leadhand.core.tool import ApprovalPolicy
+from leadhand.core.value import Value
 from leadhand.core.work_result import CHECKS
 
 if TYPE_CHECKING:
@@ -168,6 +172,14 @@ class ModelFlags:
             )
 
     @property
+    def chosen(self) -> dict[str, Any]:
+        """The arguments of settings that these flags set."""
+        by_use = {"default": self.model, "lead": self.lead_model, "worker": self.worker_model}
+        named = {use: name for use, name in (by_use | {"review": self.review_model}).items() if name is not None}
+        same = {"check": self.check, "strict": self.strict, "worker_calls": self.worker_calls}
+        return {"model": {} if self.offline else named, "offline": self.offline, **same}
+
+    @property
     def named(self) -> str:
         """A model that the command line names; "" for none."""
         return next((name for name in (self.model, self.lead_model, self.worker_model, self.review_model) if name), "")
@@ -189,92 +201,67 @@ class FlowFlags:
     option: Options = ()
 
 
-LIMIT_TYPES: dict[str, type] = {"N": int, "USD": float, "SECONDS": float, "": bool}
-"""The types of limits by the placeholders of their values."""
-_LIMITS = {
-    "max_steps": Flag("Work orders of a run at most: the first plan plus repairs (default: 3).", "N"),
-    "max_workers": Flag("Subtasks of a run at once at most (default: 32).", "N"),
-    "batch_size": Flag("Start subtasks in groups of this size instead of all at once.", "N"),
-    "budget": Flag("Spending limit of a run (default: 1). If you set it, the model's price must be known.", "USD"),
-    "budget_per_day": Flag("Spending limit on one day (UTC) of all runs that have this limit.", "USD"),
-    "budget_total": Flag("Spending limit of all runs that have this limit together.", "USD"),
-    "allow_unknown_price": Flag("Allow a model whose price is not known. The budget cannot limit it."),
-    "timeout": Flag("Time limit of a run (default: 1800).", "SECONDS"),
-    "attempt_timeout": Flag("Time limit of one attempt at a subtask (default: 300).", "SECONDS"),
-    "model_patience": Flag(
-        "How long to wait for a model server that is away, or for the beginning of an answer (default: 300).", "SECONDS"
-    ),
-    "max_requests": Flag("Model calls of a run at most.", "N"),
-    "max_tokens": Flag("Tokens of all model calls of a run together at most.", "N"),
-    "max_output_tokens": Flag("Tokens of one model reply at most, without reasoning (default: 2000).", "N"),
-    "approval_timeout": Flag("Deny approval requests that nobody answers in this time (default: never).", "SECONDS"),
-    "max_turns": Flag("Turns of the lead of a research run, or of a worker that leads, at most.", "N"),
-    "max_runs": Flag("Runs at once at most, including those that wait for approval.", "N"),
-    "max_running_steps": Flag("Steps of all runs at once at most.", "N"),
-}
-
-
-def _limits(names: str) -> dict[str, Flag]:
-    return {name: _LIMITS[name] for name in names.split()}
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LimitFlags:
-    """The limits of a run: a flag for each, and ``--limit`` for any of them."""
+    """Limits: a flag for each field of ``LIMITS`` but some, and ``--limit`` for any of them."""
 
     TITLE: ClassVar[str] = "Limits"
-    LIMITS: ClassVar[dict[str, Flag]] = _limits(
-        "max_steps max_workers batch_size budget budget_per_day budget_total allow_unknown_price timeout"
-        " attempt_timeout model_patience max_requests max_tokens max_output_tokens approval_timeout"
-    )
+    LIMITS: ClassVar[type[Value]] = Limits
+    WITHOUT_FLAG: ClassVar[tuple[str, ...]] = ("max_turns", "max_repairs", "max_retries")
+    OF_PROJECT: ClassVar[bool] = True
+    """Whether the limits of the project are those that the command line does not set."""
 
     given: dict[str, Any] = field(default_factory=dict[str, Any])
     """The limits that the command line sets, by their names."""
 
     @property
-    def of_run(self) -> dict[str, float | None]:
-        """Those of one run alone."""
-        return {name: value for name, value in self.given.items() if name in LIMITS}
+    def limits(self) -> Limits:
+        """The limits of a run that are set."""
+        return Limits(**self.given)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewLimitFlags(LimitFlags):
     """Other limits of a run, for the run as a whole, to continue it."""
 
-    LIMITS: ClassVar[dict[str, Flag]] = _limits("budget timeout max_requests max_tokens max_turns")
+    WITHOUT_FLAG: ClassVar[tuple[str, ...]] = ("max_repairs", "max_retries")
+    OF_PROJECT: ClassVar[bool] = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeyLimitFlags(LimitFlags):
     """The most that the runs of an API key get."""
 
-    LIMITS: ClassVar[dict[str, Flag]] = _limits(
-        "budget budget_per_day budget_total max_runs max_workers max_running_steps"
-    )
+    LIMITS: ClassVar[type[Value]] = KeyCeilings
 
 
-def open_lead(store: StoreFlags, *groups: ModelFlags | LimitFlags, **settings: Any) -> "Leadhand":
-    """Return a Leadhand on this store, with these models and limits; ``settings`` are further arguments of it.
+def open_lead(
+    store: StoreFlags,
+    models: ModelFlags | None = None,
+    limits: LimitFlags | None = None,
+    *,
+    tools: Any = None,
+    approve: Sequence[str] = (),
+    **chosen: Any,
+) -> "Leadhand":
+    """Return a Leadhand on this store, with these models and limits; ``chosen`` are further arguments of settings.
 
     Raises as :func:`~leadhand.app.project.source_files.all_flows` does.
     """
-    from leadhand.api import Leadhand
+    from leadhand.api import leadhand_with
     from leadhand.app.project.source_files import all_agents, all_flows, all_hooks
 
-    for group in groups:
-        settings |= group.given if isinstance(group, LimitFlags) else asdict(group)
     flows, agents = all_flows(store.flows), all_agents(store.agent)
-    if store.loaded is not None:
-        settings["offline_rules"] = store.loaded.rules()
-    return Leadhand(
+    made = settings(
         home=store.home,
         database=store.database,
-        flows=flows,
-        agents=agents,
-        hooks=all_hooks(store.hooks),
+        limits=None if limits is None else limits.limits,
+        approve=approvals_given(approve),
         project=store.loaded,
-        **settings,
+        **({} if models is None else models.chosen),
+        **chosen,
     )
+    return leadhand_with(made, tools=tools, flows=flows, workers=agents, hooks=all_hooks(store.hooks))
 
 
 @asynccontextmanager
@@ -285,25 +272,26 @@ async def open_reader(
 
     ``on_text`` gets the live text of the runs that are watched.
     """
-    async with aclosing(open_lead(store, model="offline", on_text=on_text)) as lead:
-        yield await lead.runtime(reading=not creates)
+    async with aclosing(open_lead(store, model="offline", offline=False)) as lead:
+        runtime = await lead.runtime(reading=not creates)
+        runtime.texts.on_text = on_text
+        yield runtime
 
 
-def approval_settings(given: Sequence[str]) -> dict[str, Any]:
-    """Return ``approve`` and ``approve_rules`` from the values of ``--approve``, in their order. Raises UsageError."""
+def approvals_given(given: Sequence[str]) -> dict[str, str] | None:
+    """Return the approval policy and rules from the values of ``--approve``, in their order. Raises UsageError."""
     found: dict[str, str] = {}
     for each in given:
         rule, equals, policy = each.rpartition("=")
         if not equals and ":" in each:
             raise UsageError(f"invalid value for --approve: {each!r}", f"Add a policy: {each}=ask, =auto or =never.")
-        if rule in found:
-            what = f"names {rule} twice" if rule else f"names 2 policies: {found[rule]} and {policy}"
+        if policy not in tuple(ApprovalPolicy):
+            raise UsageError(f"invalid value for --approve: {each!r}", f"Choose from: {', '.join(ApprovalPolicy)}.")
+        if (rule or OTHERS) in found:
+            what = f"names {rule} twice" if rule else f"names 2 policies: {found[OTHERS]} and {policy}"
             raise UsageError(f"--approve {what}", "Give one policy; rules look like tool:send_*=auto.")
-        found[rule] = policy
-    policy = found.pop("", ApprovalPolicy.ASK)
-    if policy not in tuple(ApprovalPolicy):
-        raise UsageError(f"invalid value for --approve: {policy!r}", f"Choose from: {', '.join(ApprovalPolicy)}.")
-    return {"approve": ApprovalPolicy(policy), "approve_rules": found}
+        found[rule or OTHERS] = policy
+    return found or None
 
 
 def json_value(flag: str, given: str | None) -> Any:

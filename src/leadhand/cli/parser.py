@@ -7,6 +7,7 @@ docstring is the help of the command.
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import inspect
 import os
@@ -19,12 +20,14 @@ from typing import Annotated, Any, NamedTuple, cast, get_args, get_origin, get_t
 
 import click
 from click.shell_completion import shell_complete
+from pydantic import ValidationError
 
 from leadhand import __version__
-from leadhand.app.arguments import RANGES
 from leadhand.cli.catalogue import COMMANDS, GROUPS, USUAL
-from leadhand.cli.options import ANY_LIMIT, LIMIT_TYPES, NO_PROJECT, Flag
+from leadhand.cli.options import ANY_LIMIT, NO_PROJECT, Flag, LimitFlags
 from leadhand.core.errors import UsageError
+from leadhand.core.limits import refused_limit, schema_of
+from leadhand.core.value import Value, shown
 
 CommandFunction = Callable[..., Coroutine[Any, Any, int | None]]
 """A command: a coroutine function that returns an exit code (None: 0). Its parameters are its arguments and flags."""
@@ -162,23 +165,24 @@ class Leaf(click.Command):
         given = {name: value for name, value in ctx.params.items() if value not in ((), None) and value is not False}
         given.pop("debug", None)
         if isinstance(limits := given.get("limit"), tuple):  # --limit of a list is a number
-            del given["limit"]
-            given |= dict(self._limit(ctx, each) for each in cast("tuple[str, ...]", limits))
+            given["limit"] = dict(self._limit(ctx, each) for each in cast("tuple[str, ...]", limits))
         arguments: list[str] = []
         for each in self.params:
             if isinstance(each, Argument) and each.name in given:
                 value = given.pop(each.name)
                 arguments += value if each.nargs == -1 else [value]
-        given = _with_project(given, {each.name for each in self.params if isinstance(each, Option) and each.name})
+        given = _with_project(
+            given, {each.name for each in self.params if isinstance(each, Option) and _of_project(each)}
+        )
         return Call(self.function, arguments, _grouped(self.params, given))
 
     def _limit(self, ctx: click.Context, given: str) -> tuple[str, Any]:
         """Return the name and the value of a limit that is given as ``NAME=VALUE``."""
         name, _, text = given.partition("=")
         name = name.strip().replace("-", "_")
-        for each in self.params:
-            if each.name == name and isinstance(each, Option) and hasattr(each.group and each.group[1], "LIMITS"):
-                return name, each.type_cast_value(ctx, text)
+        limits = next(flags.LIMITS for each in self.params if (flags := _limit_flags(each)) is not None)
+        if name in limits.model_fields:
+            return name, _LimitType(limits, name).convert(text, None, ctx)
         raise click.BadParameter(f"there is no limit {name!r}", ctx, param_hint="--limit")
 
 
@@ -203,6 +207,18 @@ def _show_all(ctx: click.Context, option: click.Parameter, asked: bool) -> None:
 _HELP_ALL = click.Option(
     ["--help-all"], is_flag=True, is_eager=True, expose_value=False, hidden=True, callback=_show_all
 )
+
+
+def _limit_flags(parameter: click.Parameter) -> type[LimitFlags] | None:
+    """Return the class of the limits that a flag belongs to; None for another flag."""
+    group = parameter.group if isinstance(parameter, Option) else None
+    return group[1] if group is not None and issubclass(group[1], LimitFlags) else None
+
+
+def _of_project(option: Option) -> bool:
+    """Whether the manifest may set a flag that the command line does not."""
+    limits = _limit_flags(option)
+    return bool(option.name) and (limits is None or limits.OF_PROJECT)
 
 
 class Argument(click.Argument):
@@ -235,15 +251,51 @@ def _parameters(function: CommandFunction) -> Iterator[click.Parameter]:
             for field in fields(hint):
                 if get_origin(own[field.name]) is Annotated:
                     yield _option(field.name, *_read(own[field.name]), field.default, (name, hint))
-            limits = getattr(hint, "LIMITS", {})
-            for limit, about in limits.items():
-                yield _option(limit, LIMIT_TYPES[about.value], about, None, (name, hint))
-            if limits:
+            if issubclass(hint, LimitFlags):
+                limits = hint.LIMITS
+                flags = (limit for limit in limits.model_fields if limit not in hint.WITHOUT_FLAG)
+                yield from (_limit(limits, limit, (name, hint)) for limit in flags)
                 yield _option("limit", tuple, ANY_LIMIT, (), (name, hint))
         elif parameter.kind is parameter.KEYWORD_ONLY:
             yield _option(name, *_read(hint), parameter.default)
         else:
             yield _argument(parameter, *_read(hint))
+
+
+def _limit(limits: type[Value], name: str, group: tuple[str, Any]) -> Option:
+    """Return the flag of a limit."""
+    field, schema = limits.model_fields[name], schema_of(name, limits)
+    shown = "" if not field.default else f" (default: {field.default:g})"
+    text = f"{(field.description or '').rstrip('.')}{shown}."
+    if schema["type"] == "boolean":
+        return _option(name, bool, Flag(text), False, group)
+    unit = "USD" if name.startswith("budget") else "N" if schema["type"] == "integer" else "TIME"
+    option = _option(name, str, Flag(text, unit), None, group)
+    option.type = _LimitType(limits, name)
+    return option
+
+
+class _LimitType(click.ParamType[Any]):
+    """The type of a limit: a number, or a time with a unit."""
+
+    name = "number"
+
+    def __init__(self, limits: type[Value], limit: str) -> None:
+        self._limits, self._limit = limits, limit
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the value of the limit that a text stands for."""
+        number: Any = value
+        for kind in (int, float):
+            with contextlib.suppress(ValueError):
+                number = kind(value)
+                break
+        number = {"true": True, "false": False}.get(value, number)
+        try:
+            return getattr(self._limits.model_validate({self._limit: number}), self._limit)
+        except ValidationError as error:
+            refused = refused_limit(error, self._limits)
+            raise click.BadParameter(f"{shown(value)}. {refused.how}", ctx, param) from error
 
 
 def _read(hint: Any) -> tuple[type, Flag]:
@@ -283,10 +335,9 @@ def _values(name: str, kind: type, about: Flag) -> dict[str, Any]:
         return {"type": click.Choice([str(each) for each in about.choices], case_sensitive=False)}
     if kind not in (int, float):
         return {"type": click.Path() if about.value in ("FILE", "DIR") else str}
-    least, most = RANGES.get(name, (None, None))
-    ranged: Any = click.IntRange(least, most) if kind is int else click.FloatRange(least, most)  # pyright: ignore[reportArgumentType]
-    ranged.name = "number"
-    return {"type": ranged}
+    number: Any = click.IntRange() if kind is int else click.FloatRange()
+    number.name = "number"
+    return {"type": number}
 
 
 def _with_project(given: Mapping[str, Any], flags: set[str]) -> dict[str, Any]:
@@ -308,6 +359,9 @@ def _with_project(given: Mapping[str, Any], flags: set[str]) -> dict[str, Any]:
     from leadhand.app.project.manifest import load_project  # most commands run outside a project
 
     project = load_project(path)
+    if "limit" in flags:
+        limits = project.manifest.limits.model_dump(exclude_unset=True)
+        found["limit"] = {each: value for each, value in limits.items() if each not in given} | given.get("limit", {})
     for name, value in project.flags().items():
         own = given.get(name, ())
         if name not in flags or (name in _MODELS and given.get("offline")) or (name == "approve" and own):
@@ -333,7 +387,10 @@ def _grouped(parameters: Sequence[click.Parameter], given: dict[str, Any]) -> di
             keywords |= value
         elif value or (each.name == "project" and "loaded" in given):
             values = groups.setdefault(group, {})
-            (values.setdefault("given", {}) if each.name in getattr(group[1], "LIMITS", {}) else values).update(value)
+            if issubclass(group[1], LimitFlags):
+                value = value.get("limit", value)
+                values = values.setdefault("given", {})
+            values.update(value)
     for (name, group), values in groups.items():
         project = {"loaded": given["loaded"]} if "loaded" in given and hasattr(group, "loaded") else {}
         keywords[name] = group(**values, **project)

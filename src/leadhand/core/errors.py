@@ -24,7 +24,7 @@ from typing import Any
 from pydantic import Field
 
 from .advice import Advice
-from .limits import Money
+from .money import Money
 from .value import Value, unset
 
 

@@ -86,7 +86,7 @@ class RunDefinition(Value):
     of the flow and of the project. ``approve`` is the policy for calls, ``approve_rules`` what holds for some instead
     (see :func:`~leadhand.core.approval.policy_of`). ``documents`` is the directory that its tools search ("": none),
     with ``only_documents`` nothing else. ``held_back`` and ``held_back_s`` (seconds) are kept for reviews and the
-    answer. ``budgets`` and ``concurrency`` are limits that it shares with other runs. ``needs_prices`` refuses models
+    answer. ``budgets`` are those of its key, ``concurrency`` what it shares. ``needs_prices`` refuses models
     of unknown price, ``unpriced`` are those that its budget does not limit. ``key_id`` is the API key that it belongs
     to, ``submission`` the SHA-256 (hex) of what was sent under an idempotency key. ``earlier`` are the files of earlier
     runs that it may read, one for each path. ``shape`` is the worker
@@ -150,6 +150,11 @@ class RunDefinition(Value):
     def declared(self) -> tuple[Worker, ...]:
         """The workers that its project declares."""
         return tuple(worker for worker in self.workers if worker.declared)
+
+    @property
+    def shared_budgets(self) -> tuple[SharedBudget, ...]:
+        """The budgets that it shares with other runs: those of its limits, and those of its key."""
+        return (*self.limits.shared, *self.budgets)
 
     @property
     def closing_stages(self) -> int:

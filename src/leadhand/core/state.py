@@ -317,7 +317,7 @@ class RunState:
     @property
     def deadline(self) -> datetime | None:
         """The time at which the run's time limit ends. Time at rest or without a process does not count."""
-        timeout = self.definition.limits.timeout_s
+        timeout = self.definition.limits.timeout
         return None if timeout is None else self.created_at + timedelta(seconds=timeout) + self.rested
 
     @property

@@ -192,7 +192,7 @@ def _spend(state: RunState) -> Part:
     spent = state.spent
     values: Part = {"requests": spent.requests, "tokens": spent.tokens, "nanousd": spent.nanousd}
     values |= {"cached_tokens": state.cached_tokens or None, "cache_write_tokens": state.cache_write_tokens or None}
-    return {**values, "unpriced": state.unpriced, "budget_nanousd": state.definition.limits.budget_nanousd}
+    return {**values, "unpriced": state.unpriced, "budget_nanousd": state.definition.limits.ceiling.nanousd}
 
 
 # --- its steps, with their attempts and calls ------------------------------------------------------------------------

@@ -187,7 +187,7 @@ class Controller:
         timed = running and not dozes(state)
         deadline, work_deadline = (state.deadline, state.work_deadline) if timed else (None, None)
         if deadline is not None and now >= deadline:
-            message = f"the time limit of {state.definition.limits.timeout_s:g} s is used up"
+            message = f"the time limit of {state.definition.limits.timeout:g} s is used up"
             return [do.End(FlowAnswer(failure=out_of_time(message)))]
         commands: list[do.Command] = [*due(state), *due_questions(state, now)]
         if running:

@@ -31,7 +31,7 @@ def due_questions(state: RunState, now: datetime) -> Iterator[do.Command]:
                 continue
             asked = state.approvals.get(call.call_id)
             if asked is None or asked.attempt != attempt.attempt:
-                limit = state.definition.limits.approval_timeout_s if call.kind == "approval" else None
+                limit = state.definition.limits.approval_timeout if call.kind == "approval" else None
                 yield do.Ask(_question(state, key, attempt.attempt, call), limit)
 
 

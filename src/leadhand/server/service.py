@@ -23,6 +23,7 @@ from leadhand.app.steering.follow_ups import models_of
 from leadhand.app.steering.questions import delete_runs
 from leadhand.core.errors import ConfigurationError, LeadhandError, NoSuchRun, RunOwned, UsageError
 from leadhand.core.events import RunRequested, StepRequested
+from leadhand.core.limits import Limits
 from leadhand.core.run import ENDED, RunStatus
 from leadhand.core.state import RunState
 from leadhand.ports.runs import RunListing
@@ -208,27 +209,25 @@ class Service:
         request = RunRequested(what="pause", by=principal.name, reason=reason or f"requested by {principal.name}")
         await operator.stop(self.runtime, listing, request, until=frozenset({RunStatus.PAUSED, *ENDED}))
 
-    async def resume(self, run_id: str, principal: Principal, limits: operator.NewLimits | None = None) -> None:
+    async def resume(self, run_id: str, principal: Principal, limits: Limits = operator.NONE) -> None:
         """Resume a run as :func:`operator.resume` does. Raises UsageError, RunOwned."""
-        if not limits and not advice_to_raise(await self.runtime.load(run_id)):
+        if not limits.model_fields_set and not advice_to_raise(await self.runtime.load(run_id)):
             _check_goes_on(await self.runtime.store.run(run_id), "resumed")
-        await self._resume(await operator.resume(self.runtime, run_id, by=principal.name, **limits or {}))
+        await self._resume(await operator.resume(self.runtime, run_id, limits, by=principal.name))
 
-    async def want(self, run_id: str, request: StepRequested, limits: operator.NewLimits | None = None) -> None:
+    async def want(self, run_id: str, request: StepRequested, limits: Limits = operator.NONE) -> None:
         """Send a request to the process that drives the run; grant it here if none does. See ``operator.want``."""
         state = await operator.want(self.runtime, run_id, request, limits)
         if state is not None:
             await self._resume(state)
 
-    async def fork(
-        self, run_id: str, at: int, principal: Principal, limits: operator.NewLimits | None = None
-    ) -> RunState:
+    async def fork(self, run_id: str, at: int, principal: Principal, limits: Limits = operator.NONE) -> RunState:
         """Start a run that begins with the events of another one. Raises as a confirmed ``operator.fork`` does."""
         key_id, most = principal.key_id or "", most_of(principal, self.runtime.settings)
         shared = principal.ceilings.budgets(key_id), principal.ceilings.shared(key_id)
         state = await operator.fork(
-            self.runtime, run_id, at, confirmed=True, by=principal.name, detached=True,
-            key_id=key_id, shared=shared, most=most, in_money=principal.ceilings.in_money, **limits or {},
+            self.runtime, run_id, at, limits, confirmed=True, by=principal.name, detached=True,
+            key_id=key_id, shared=shared, most=most,
         )  # fmt: skip
         self.driver.drive(state)
         return state

@@ -5,10 +5,9 @@ from __future__ import annotations
 import hashlib
 import json
 import operator
-from collections.abc import Mapping
 from dataclasses import replace
 from http import HTTPStatus
-from typing import Any, Literal
+from typing import Any
 
 from pydantic import (
     BaseModel,
@@ -16,22 +15,13 @@ from pydantic import (
     Field,
     GetJsonSchemaHandler,
     ValidationInfo,
-    create_model,
     field_validator,
 )
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, PydanticCustomError
 
-from leadhand.app.arguments import (
-    FIELDS,
-    approval_policy,
-    approval_rules,
-    check_request,
-    limit_fields,
-    limits,
-    name,
-    number,
-)
+from leadhand.app.arguments import Approvals, Policies, approvals, check_request
+from leadhand.app.arguments import name as checked_name
 from leadhand.app.project.flows import led
 from leadhand.app.runtime.clock import IdempotentId, run_id_of
 from leadhand.app.runtime.runtime import Runtime
@@ -39,12 +29,12 @@ from leadhand.app.settings import Settings
 from leadhand.app.steering.access import Scope, allows
 from leadhand.app.steering.follow_ups import options_of, output_of
 from leadhand.core.errors import UsageError
-from leadhand.core.limits import Limits, usd
+from leadhand.core.limits import Limits, highest_limits, without_defaults
 from leadhand.core.run import HIGHEST_PRIORITY, RunDefinition, WorkerCalls
 from leadhand.core.tool import ApprovalPolicy
 from leadhand.core.value import unset
 from leadhand.core.work_result import Check
-from leadhand.server.access import Principal, require
+from leadhand.server.access import Principal
 from leadhand.server.problems import Problem
 
 EXAMPLE = '{"request": "What is the weather in Paris?"}'
@@ -62,37 +52,15 @@ class Body(BaseModel):
     def __get_pydantic_json_schema__(cls, core_schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
         """The schema without defaults: generated clients would send them, or ask for them."""
         schema = handler(core_schema)
-        for field in handler.resolve_ref_schema(schema)["properties"].values():
-            field.pop("default", None)
+        without_defaults(handler.resolve_ref_schema(schema))
         return schema
 
 
-_WHOLE_RUN = limit_fields(
-    budget="Maximum cost in US dollars.",
-    timeout="Maximum run time in seconds.",
-    max_requests="Maximum number of model calls.",
-    max_tokens="Maximum tokens of all model calls.",
+LIMITS: Any = Field(
+    default=Limits(),
+    description="A missing limit is as the server has it. Higher limits, and null, which removes one, need the scope"
+    " admin.",
 )
-_OF_A_RUN = limit_fields(
-    max_steps="Maximum work orders, including the first.",
-    max_workers="Maximum steps that run at once.",
-    batch_size="Start subtasks in groups of this size.",
-    max_output_tokens="Maximum tokens of one reply.",
-    approval_timeout="Seconds until an unanswered approval is denied.",
-    attempt_timeout="Maximum time of one attempt in seconds.",
-    model_patience="Seconds to wait for a model server that is away, or for the beginning of an answer.",
-)
-
-
-class WholeRunLimits(create_model("WholeRunLimits", __base__=Body, **_WHOLE_RUN)):
-    """Limits for a run as a whole, which can change while it exists."""
-
-
-class LimitsBody(create_model("LimitsBody", __base__=WholeRunLimits, **_OF_A_RUN)):
-    """Limits of a run. A missing field keeps the server's limit. Higher limits, and null, which removes one, need the
-    scope admin."""
-
-
 NAME: Any = Field("", exclude_if=operator.not_, description="Lists show it in place of the request. One line.")
 """Left out where it is empty, as tags are, so that the digest of a request that has none stays the same."""
 
@@ -151,15 +119,11 @@ class Submission(Body):
     only_documents: bool = Field(
         False, exclude_if=operator.not_, description="Search the server's documents only, and nothing on the web."
     )
-    limits: LimitsBody = Field(default_factory=LimitsBody)
-    allow_unknown_price: bool = Field(
-        False, description="Allow a model with an unknown price, which the budget cannot limit."
-    )
-    approve: Literal["ask", "auto", "never"] | None = Field(
-        None, description="What to do with calls that need approval. Default: the server's policy."
-    )
-    approve_rules: dict[str, Literal["ask", "auto", "never"]] | None = Field(
-        None, description='Exceptions for some calls, for example {"tool:send_*": "auto"}.'
+    limits: Limits = LIMITS
+    approve: Policies | None = Field(
+        None,
+        description="What to do with calls that need approval: a policy, or policies by what they match, of which the"
+        ' first counts: {"tool:send_*": "auto", "*": "ask"}. Default: as the server has it.',
     )
     options: dict[str, Any] = Field(
         default_factory=dict, description="Options of the flow. Unknown or invalid options are refused."
@@ -224,7 +188,7 @@ class FollowUp(Body):
     tags: dict[str, str] = Field({}, description="Further tags, and other values for tags of the earlier run.")
     priority: int = PRIORITY
     model: str | None = Field(None, description="Another model of every worker, as provider:name.")
-    limits: LimitsBody = Field(default_factory=LimitsBody)
+    limits: Limits = LIMITS
     options: dict[str, Any] = Field(
         default_factory=dict, description="Options of the flow, each in place of that of the earlier run."
     )
@@ -236,12 +200,8 @@ def followed_up(body: FollowUp, earlier: RunDefinition, usual: Settings, princip
 
     The limits of the earlier run are lowered to the highest that are allowed.
     """
-    before = earlier.limits.within(most_of(principal, usual))
-    plain = limits(principal.ceilings.narrow(usual.limits))
-    kept = {name: getattr(before, FIELDS.get(name, name)) for name in LimitsBody.model_fields}
-    kept = {name: value for name, value in kept.items() if value != getattr(plain, FIELDS.get(name, name))}
-    if kept.get("budget") is not None:
-        kept["budget"] = usd(kept["budget"])
+    before, plain = earlier.limits.within(most_of(principal, usual)), principal.ceilings.narrow(usual.limits)
+    kept = before.only([name for name, value in before if value != getattr(plain, name)])
     offline = earlier.offline and body.model is None
     given = {
         "request": body.request,
@@ -252,7 +212,7 @@ def followed_up(body: FollowUp, earlier: RunDefinition, usual: Settings, princip
         "strict": earlier.strict,
         "worker_calls": earlier.worker_calls,
         "only_documents": earlier.only_documents,
-        "limits": {**kept, **body.limits.model_dump(exclude_unset=True)},
+        "limits": kept.patched(body.limits),
         "options": options_of(earlier, body.flow or "", body.options),
         "output_schema": body.output_schema or output_of(earlier),
         "name": body.name,
@@ -268,9 +228,9 @@ def asked_for(submission: Submission, runtime: Runtime, principal: Principal) ->
     by_use = {
         use: each
         for use in ("lead", "worker", "review")
-        if (each := name(getattr(submission, f"{use}_model"), f"{use}_model", MODEL)) is not None
+        if (each := checked_name(getattr(submission, f"{use}_model"), f"{use}_model", MODEL)) is not None
     }
-    model = name(submission.model, "model", MODEL)
+    model = checked_name(submission.model, "model", MODEL)
     usual = runtime.settings
     offline = submission.offline or usual.offline
     if offline and any(each != "offline" for each in (model, *by_use.values()) if each is not None):
@@ -280,70 +240,49 @@ def asked_for(submission: Submission, runtime: Runtime, principal: Principal) ->
             "this server runs offline and cannot use another model",
             "Omit the model, or start the server without --offline.",
         )
-    given = submission.limits.model_dump(exclude_unset=True)
     ceilings = principal.ceilings
-    wanted = limits(ceilings.narrow(usual.limits), **given)
-    check_ceilings(given, wanted, most_of(principal, usual))
-    if submission.allow_unknown_price and not usual.allow_unknown_price:
-        require(principal, Scope.ADMIN)
+    check_ceilings(submission.limits, usual, principal)
     return request, replace(
         usual,
         model="offline" if offline else model or runtime.choice.models.default,
         models={} if offline else by_use or ({} if model else usual.models),
         offline=offline,
         only_documents=usual.only_documents or submission.only_documents,
-        limits=wanted,
-        budgets=(*usual.budgets, *ceilings.budgets(principal.key_id or "")),
+        limits=ceilings.narrow(usual.limits).patched(submission.limits),
+        budgets=ceilings.budgets(principal.key_id or ""),
         shared=ceilings.shared(principal.key_id or ""),
         check=submission.check or usual.check,
         strict=usual.strict or submission.strict,
         worker_calls=submission.worker_calls or usual.worker_calls,
-        budget_set="budget" in given or ceilings.in_money or usual.budget_set,
-        allow_unknown_price=(usual.allow_unknown_price or submission.allow_unknown_price) and not ceilings.in_money,
-        approve=usual.approve if submission.approve is None else approval_policy(submission.approve),
-        approve_rules=usual.approve_rules
-        if submission.approve_rules is None
-        else approval_rules(submission.approve_rules),
+        **approvals(submission.approve),
     )
-
-
-UNLIMITED = Limits(
-    max_steps=100, max_workers=10_000, budget_nanousd=None, max_output_tokens=1_000_000, timeout_s=None,
-    attempt_timeout_s=366 * 86_400.0, model_patience_s=366 * 86_400.0,
-    max_turns=2**31, max_repairs=2**31, max_retries=2**31,
-)  # fmt: skip
-"""The highest limits that the scope admin may ask for."""
 
 
 def most_of(principal: Principal, usual: Settings) -> Limits:
     """Return the ceilings of a principal's runs: the server's, which admin may exceed, within those of its key."""
-    return principal.ceilings.narrow(UNLIMITED if allows(principal.scopes, Scope.ADMIN) else usual.limits)
+    return principal.ceilings.narrow(highest_limits() if allows(principal.scopes, Scope.ADMIN) else usual.limits)
 
 
-def check_ceilings(given: Mapping[str, Any], wanted: Limits, most: Limits) -> None:
-    """Raise Problem (403) if a limit that was given is above the most that is allowed."""
-    allowed = wanted.within(most)
-    for each in given:
-        field = FIELDS.get(each, each)
-        highest = getattr(allowed, field)
-        if getattr(wanted, field) != highest:
-            shown = number(usd(highest) if each == "budget" else highest)
+def check_ceilings(given: Limits, usual: Settings, principal: Principal) -> None:
+    """Raise Problem (403) if a limit that was given is above the most that the principal may ask for."""
+    allowed = given.within(most_of(principal, usual))
+    for name in given.model_fields_set:
+        if (highest := getattr(allowed, name)) != getattr(given, name):
+            shown = f"{highest:.15g}" if not isinstance(highest, bool) else "false"
             raise Problem(
                 HTTPStatus.FORBIDDEN,
                 "forbidden",
-                f"limits.{each} is above the maximum of {shown}",
+                f"limits.{name} is above the maximum of {shown}",
                 f"Send {shown} or less, or omit it. With the scope admin, only the limits of the key apply.",
             )
 
 
-def loosens(policy: str | None, rules: Mapping[str, str] | None, usual: Settings) -> bool:
-    """Whether a run with this approval policy and these rules may make calls that the server's would ask about.
-
-    None: as the server has them.
-    """
-    if policy is not None and STRICTER.index(policy) < STRICTER.index(usual.approve):
+def loosens(asked: Approvals, usual: Settings) -> bool:
+    """Whether a run with these policies and rules may make calls that the server's would ask about."""
+    policy, rules = asked.get("approve", usual.approve), asked.get("approve_rules", usual.approve_rules)
+    if STRICTER.index(policy) < STRICTER.index(usual.approve):
         return True
-    if rules is None or list(rules.items()) == list(usual.approve_rules.items()):  # the first rule that fits counts
+    if list(rules.items()) == list(usual.approve_rules.items()):  # the first rule that fits counts
         return False
     return ApprovalPolicy.AUTO in rules.values() or bool(usual.approve_rules)
 
@@ -351,7 +290,9 @@ def loosens(policy: str | None, rules: Mapping[str, str] | None, usual: Settings
 def once(submission: Submission, key: str, who: str) -> IdempotentId:
     """Return the run id for a principal's idempotency key: the same key always gives the same id."""
     digest = hashlib.sha256(f"{who}\n{key}".encode()).digest()
-    limits = submission.limits.model_dump(mode="json", exclude_unset=True)  # null differs from a missing field
+    limits = submission.limits.model_dump(
+        mode="json", include=submission.limits.model_fields_set
+    )  # null differs from a missing field
     body = json.dumps(submission.model_dump(mode="json") | {"limits": limits}, sort_keys=True, separators=(",", ":"))
     return IdempotentId(
         run_id=run_id_of(digest[:16]),

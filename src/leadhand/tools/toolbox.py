@@ -19,18 +19,16 @@ class Toolbox:
     """Tools by name. Accepts tools and plain functions; names must be unique.
 
     ``on_request`` returns tools that a run has only if a worker of its flow names them. An added tool replaces the one
-    of the same name. ``deps`` is what the program gives its tools besides their arguments, ``deps_of_runs`` what it
-    gives those of single runs in its place. ``settings`` are those of a project, by the name of the tool.
+    of the same name. ``deps_of_runs`` is what the program gives the tools of runs besides their arguments, ``settings``
+    are those of a project, by the name of the tool.
     """
 
     def __init__(
         self,
         tools: Iterable[Tool[..., Any] | Callable[..., Any]] = (),
         on_request: Callable[[], Iterable[Tool[..., Any]]] = tuple,
-        deps: Any = None,
         settings: Mapping[str, ToolSettings] | None = None,
     ) -> None:
-        self._deps = deps
         self.deps_of_runs: dict[str, Any] = {}
         self.settings = dict(settings or {})
         self._tools: dict[str, Tool[..., Any]] = {}
@@ -40,7 +38,7 @@ class Toolbox:
 
     def deps_of(self, run_id: str) -> Any:
         """Return what the program gives the tools of a run besides their arguments."""
-        return self.deps_of_runs.get(run_id, self._deps)
+        return self.deps_of_runs.get(run_id)
 
     def add(self, given: Tool[..., Any] | Callable[..., Any]) -> None:
         """Add a tool or a plain function. Raises UsageError for anything else, and for a duplicate name."""

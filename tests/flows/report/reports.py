@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from leads import leadhand_of
+
 from flows.judges import Wrong, step_of
 from leadhand import Answer, Leadhand, ToolReturn, tool
 from leadhand.ports.models import ModelRequest
@@ -84,7 +86,7 @@ def answering(**answers: Any) -> Callable[[ModelRequest], Any]:
 
 
 def lead(home: Path, scripted: ScriptedModel, **more: Any) -> Leadhand:
-    return Leadhand(home=home, models=scripted, tools=[search], **more)
+    return leadhand_of(home=home, models=scripted, tools=[search], **more)
 
 
 def report(home: Path, scripted: ScriptedModel | None = None, **options: Any) -> Answer:

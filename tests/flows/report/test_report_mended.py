@@ -18,7 +18,7 @@ from .reports import BROKEN, PASSAGES, TOPIC, answering, in_turn, lead, model, r
 
 
 def test_offline_each_section_copies_sentences_of_several_sources(home: Path) -> None:
-    answer = Leadhand(offline=True, home=home).run_sync(TOPIC, flow="report")
+    answer = Leadhand(model="offline", home=home).run_sync(TOPIC, flow="report")
 
     assert answer.status is RunStatus.SUCCEEDED
     assert answer.document["sample"]
@@ -35,7 +35,7 @@ def test_offline_each_section_copies_sentences_of_several_sources(home: Path) ->
 
 @pytest.mark.slow
 def test_offline_a_section_without_a_sentence_of_its_own_says_so(home: Path) -> None:
-    answer = Leadhand(offline=True, home=home).run_sync("Mould on walls of damp cellars", flow="report")
+    answer = Leadhand(model="offline", home=home).run_sync("Mould on walls of damp cellars", flow="report")
 
     for section in answer.document["task"]["drafts"][-1]["text"].split("## ")[1:]:
         assert ("[p" in section) is (NOTHING_ELSE not in section)
@@ -43,7 +43,7 @@ def test_offline_a_section_without_a_sentence_of_its_own_says_so(home: Path) -> 
 
 def test_offline_a_stage_without_a_rule_costs_that_stage_only(home: Path) -> None:
     check = {"name": "fact-checker", "after": "writer", "instructions": "Check the facts."}
-    answer = Leadhand(offline=True, home=home).run_sync(TOPIC, flow="report", agents=[check])
+    answer = Leadhand(model="offline", home=home).run_sync(TOPIC, flow="report", agents=[check])
 
     assert answer.status is RunStatus.PARTIAL
     assert len(answer.document["task"]["drafts"]) == 1

@@ -10,7 +10,7 @@ import pytest
 
 from flows.judges import judge
 from leadhand import RunStatus
-from leadhand.app.project.source_files import bound_agents
+from leadhand.app.project.source_files import workers_and_agents
 from leadhand.core.events import Entry, StepIssued
 from leadhand.core.evolve import replay
 from leadhand.flows.closing import policy_of
@@ -62,7 +62,7 @@ async def test_every_prefix_of_a_report(home: Path, answers: Any, stages: list[A
     async with lead(home, scripted, check="judge", max_workers=4, agents=[Scout]) as opened:
         answer = await opened.run(TOPIC, flow="report", agents=stages, **options)
         entries = await (await opened.runtime()).store.read(answer.run_id)
-    assert [*unlike(entries, ReportFlow(bound_agents([Scout])))] == []
+    assert [*unlike(entries, ReportFlow(workers_and_agents([Scout])[1]))] == []
 
 
 async def test_every_prefix_of_a_report_whose_plan_was_denied(home: Path) -> None:

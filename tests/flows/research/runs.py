@@ -7,8 +7,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from leads import leadhand_of
+
 from flows.judges import Wrong
-from leadhand import Answer, Leadhand, ToolReturn, tool
+from leadhand import Answer, ToolReturn, tool
 from leadhand.core.conversation import ToolMessage
 from leadhand.ports.models import ModelRequest
 from leadhand.testing.scripted_model import ScriptedModel, brief_of, calls
@@ -92,7 +94,7 @@ def model(**answers: Any) -> ScriptedModel:
 def research(home: Path, scripted: ScriptedModel | None = None, **more: Any) -> Answer:
     """Carry out a research run; ``more`` are options of the flow, and settings of Leadhand."""
     options = {name: more.pop(name) for name in ("max_turns", "max_subagents") if name in more}
-    lead = Leadhand(home=home, models=scripted or model(), tools=[search], **more)
+    lead = leadhand_of(home=home, models=scripted or model(), tools=[search], **more)
     return lead.research_sync(QUESTION, **options)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from flows.judges import judge
-from leadhand import Leadhand
+from leadhand import Leadhand, Limits
 from leadhand.core.events import Entry, StepIssued
 from leadhand.core.evolve import replay
 from leadhand.flows.closing import policy_of
@@ -65,7 +65,7 @@ async def test_a_pass_over_the_log_of_a_run_that_continued_asks_for_its_steps(ho
     async with Leadhand(home=home, models=scripted, tools=[search], check="judge") as opened:
         answer = await opened.research(QUESTION, max_turns=1)
         before = await (await opened.runtime()).store.read(answer.run_id)
-        await (await opened.resume(answer.run_id, max_turns=5)).answer()
+        await (await opened.resume(answer.run_id, limits=Limits(max_turns=5))).answer()
         entries = await (await opened.runtime()).store.read(answer.run_id)
     assert_asked_again(before)
     assert_asked_again(entries, is_continued=True)

@@ -8,11 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from leads import leadhand_of
 from refusals import refused
 
 from flows.judges import briefs, judge
 from flows.report.reports import in_turn
-from leadhand import Answer, Leadhand, RunStatus
+from leadhand import Answer, Leadhand, Limits, RunStatus
 from leadhand.core.errors import UsageError
 from leadhand.core.events import RunChanged, RunFinished
 from leadhand.ports.models import ModelRequest
@@ -53,7 +54,7 @@ def made(scripted: ScriptedModel) -> list[str]:
 
 
 def opened(home: Path, scripted: ScriptedModel, **more: Any) -> Leadhand:
-    return Leadhand(home=home, models=scripted, tools=[search], **more)
+    return leadhand_of(home=home, models=scripted, tools=[search], **more)
 
 
 def continued(home: Path, scripted: ScriptedModel, run_id: str, **limits: Any) -> tuple[Answer, list[str]]:
@@ -217,7 +218,7 @@ async def test_what_the_deadline_ended_while_the_lead_waited_for_it_continues(ho
         assert first.status is RunStatus.FAILED, first.document
         steps[0] = subagent
         Clock.moved *= 0
-        again = await (await world.resume(run.run_id, timeout=5_000)).answer()
+        again = await (await world.resume(run.run_id, limits=Limits(timeout=5_000))).answer()
     assert (again.status, again.gaps) == (RunStatus.SUCCEEDED, ())
     assert [each for each in made(scripted) if each.startswith("lead")] == ["lead-1", "lead-2"]
 
@@ -229,13 +230,13 @@ async def test_resuming_without_a_higher_limit_says_which_one_to_raise_and_recor
         run = await world.get(first.run_id)
         for door in (
             lambda: world.resume(first.run_id),
-            lambda: world.resume(first.run_id, budget=9.0),  # it is not the money that ran out
+            lambda: world.resume(first.run_id, limits=Limits(budget=9.0)),  # it is not the money that ran out
             run.retry,
         ):
             with refused(UsageError, "max_turns", f"leadhand runs resume {first.run_id} --max-turns 12"):
                 await door()
         with refused(UsageError, "max_turns"):
-            await world.resume(first.run_id, max_turns=2)
+            await world.resume(first.run_id, limits=Limits(max_turns=2))
         assert (await run.document())["last_seq"] == first.document["last_seq"]
 
 
@@ -249,16 +250,16 @@ async def test_an_allowance_that_is_used_up_is_not_tried_again_unless_it_is_rais
             with refused(UsageError, "max_requests"):
                 await door()
         with refused(UsageError, "max_requests"):
-            await world.resume(first.run_id, max_requests=2)
+            await world.resume(first.run_id, limits=Limits(max_requests=2))
     assert len(scripted.requests) == asked
 
 
 async def test_max_turns_is_refused_where_no_lead_has_turns_and_out_of_range(home: Path) -> None:
-    async with Leadhand("offline", home=home, offline=True) as world:
+    async with Leadhand("offline", home=home, model="offline") as world:
         answer = await world.run("What is the weather in Paris?")
         for value in (9, 0, 1_001, True, "9"):
             with refused(UsageError, "turns"):
-                await world.resume(answer.run_id, max_turns=value)  # pyright: ignore[reportArgumentType]
+                await world.resume(answer.run_id, limits=Limits(max_turns=value))  # pyright: ignore[reportArgumentType]
 
 
 async def test_a_fork_can_have_more_turns(home: Path) -> None:
@@ -269,11 +270,11 @@ async def test_a_fork_can_have_more_turns(home: Path) -> None:
         # while its second turn is made: both subagents are still to come
         at = next(each.seq for each in entries if getattr(each.event, "call_id", "") == "lead/t2") + 1
         before = len(scripted.requests)
-        answer = await (await world.fork(first.run_id, at, max_turns=5)).answer()
+        answer = await (await world.fork(first.run_id, at, limits=Limits(max_turns=5))).answer()
         assert (answer.status, answer.text) == (RunStatus.SUCCEEDED, SHOWN)
         assert not {"lead-1", "lead-2"}.intersection(made(scripted)[before:])
         # a fork at a time before the run was given more turns does not have these
-        await (await world.resume(first.run_id, max_turns=3)).answer()
+        await (await world.resume(first.run_id, limits=Limits(max_turns=3))).answer()
         other = await (await world.fork(first.run_id, at)).answer()
         assert other.status is RunStatus.PARTIAL
         assert "max_turns" in other.gaps[0].next_action
@@ -282,7 +283,7 @@ async def test_a_fork_can_have_more_turns(home: Path) -> None:
 async def test_the_log_of_a_resumed_run_says_what_was_raised(home: Path) -> None:
     async with opened(home, model(lead=WHOLE, writer=SOUND)) as world:
         first = await world.research(QUESTION, max_turns=2)
-        await (await world.resume(first.run_id, max_turns=4)).answer()
+        await (await world.resume(first.run_id, limits=Limits(max_turns=4))).answer()
         events = [each.event for each in await (await world.runtime()).store.read(first.run_id)]
     (changed,) = (each for each in events if isinstance(each, RunChanged))
     assert changed.turns == {"lead": 4}

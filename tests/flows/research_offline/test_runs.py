@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from leads import leadhand_of
 
-from leadhand import Answer, Leadhand, RunStatus
+from leadhand import Answer, RunStatus
 from leadhand.core.tool import ToolSpec
 from leadhand.flows.offline.rule import Call, OfflineRequest
 from leadhand.flows.report.offline import BYLINE
@@ -30,7 +31,7 @@ def documents(tmp_path: Path) -> Path:
 
 
 def research(home: Path, question: str, documents: Path | None = None, **options: Any) -> Answer:
-    return Leadhand(offline=True, home=home, documents=documents).research_sync(question, **options)
+    return leadhand_of(model="offline", home=home, documents=documents).research_sync(question, **options)
 
 
 def todos(answer: Answer) -> list[tuple[str, str]]:
@@ -87,7 +88,7 @@ def test_what_asks_nothing_takes_one_call(tmp_path: Path) -> None:
 
 
 async def test_a_follow_up_is_about_what_was_asked_before(tmp_path: Path, documents: Path) -> None:
-    async with Leadhand(offline=True, home=tmp_path, documents=documents) as opened:
+    async with leadhand_of(model="offline", home=tmp_path, documents=documents) as opened:
         first = await opened.research("Is there a newt in the pond?")
         second = await (await opened.follow_up(first.run_id, "And how deep is it?")).answer()
     assert POND in second.text

@@ -13,9 +13,10 @@ import sys
 import time
 from typing import Any
 
+from leads import leadhand_of
 from pydantic import BaseModel
 
-from leadhand import Leadhand, Worker, tool
+from leadhand import Limits, Worker, tool
 from leadhand.flows import FlowContext, flow
 from leadhand.ports.models import ModelRequest
 from leadhand.testing.scripted_model import ScriptedModel, brief_of, calls, gives, says
@@ -132,15 +133,14 @@ async def live() -> None:
     models = ScriptedModel().on(lambda _: True, always=answer)
     flows = [researched, mails, posts, orders, rolls]
     given: dict[str, Any] = {"database": CONFIG["url"]} if "url" in CONFIG else {}
-    async with Leadhand(
+    async with leadhand_of(
         flows=flows,
         models=models,
         tools=[send_mail],
         home=CONFIG["home"],
-        budget=None,
         check="off",
-        max_workers=4,
         approve="auto",
+        limits=Limits(budget=None, max_workers=4),
         **given,
     ) as lead:
         if "resume" in CONFIG:

@@ -9,6 +9,8 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, cast
 
+from leads import leadhand_of
+
 from leadhand import Answer, Leadhand, Run, Worker
 from leadhand.core.events import AttemptScheduled, AttemptStarted, Entry, RunClaimed, StepIssued, StepSettled
 from leadhand.core.evolve import evolve, foreseen, start
@@ -49,7 +51,7 @@ class Lives:
         """A process that has these flows, as far as runs can tell."""
         models = ScriptedModel().on(lambda _: True, always=self._answered)
         given: dict[str, Any] = {"budget": None, "check": "off", **self.settings, **settings}
-        async with Leadhand(flows=flows, models=models, home=self.home, **given) as lead:
+        async with leadhand_of(flows=flows, models=models, home=self.home, **given) as lead:
             yield lead
 
     async def until_asked(self, count: int = 1) -> None:

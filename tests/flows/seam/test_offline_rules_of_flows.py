@@ -30,7 +30,7 @@ async def second(run: FlowContext) -> str:
 
 def test_each_flow_has_the_rules_of_its_workers(tmp_path: Path) -> None:
     def answered(name: str) -> str:
-        lead = Leadhand(flows=[first, second, nested], offline=True, tools=[], home=tmp_path)
+        lead = Leadhand(flows=[first, second, nested], model="offline", tools=[], home=tmp_path)
         return lead.run_sync("Go", flow=name).text
 
     assert [answered(name) for name in ("first", "second", "nested")] == ["one", "two inner", "inner"]

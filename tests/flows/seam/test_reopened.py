@@ -9,7 +9,7 @@ import pytest
 from pydantic import BaseModel
 
 from flows.seam.lives import Lives, a, b, begun_again, c, finished, log_of
-from leadhand import RunStatus, UsageError, Worker
+from leadhand import Limits, RunStatus, UsageError, Worker
 from leadhand.core.evolve import replay
 from leadhand.flows import FlowContext, flow
 from leadhand.testing.scripted_model import fails, gives, says
@@ -38,7 +38,7 @@ async def test_with_a_higher_limit_only_what_the_limit_ended_is_done_and_the_ans
         run, answer = await finished(lead, digest)
         done = lives.new().count("A")
         assert (answer.status, answer.text) == (RunStatus.PARTIAL, f"C {done}")
-        await run.retry(max_requests=50)
+        await run.retry(limits=Limits(max_requests=50))
         answer = await run.answer()
         assert not begun_again(await log_of(lead, run.run_id))
     assert (answer.status, answer.text, answer.gaps) == (RunStatus.SUCCEEDED, "C 8", ())

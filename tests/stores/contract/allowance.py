@@ -33,14 +33,14 @@ class AllowanceContract(Contract):
 
     @pytest.mark.parametrize("kind", ["requests", "tokens", "nanousd"])
     async def test_a_reservation_that_does_not_fit_is_refused(self, store: ContextStore, kind: str) -> None:
-        limits = Limits(max_requests=100, max_tokens=100, budget_nanousd=100)
+        limits = Limits(max_requests=100, max_tokens=100, budget=1e-07)
         await store.create("run-1", started(limits=limits))
         await store.append("run-1", [began("c1", Money(**{kind: 60}))])
         assert not await fits(store, "run-1", Money(**{kind: 41}))
         assert await fits(store, "run-1", Money(**{kind: 40}))
 
     async def test_a_call_leaves_what_is_kept_for_the_steps_after_it(self, store: ContextStore) -> None:
-        limits = Limits(budget_nanousd=None, max_tokens=100, max_requests=10)
+        limits = Limits(budget=None, max_tokens=100, max_requests=10)
         await store.create("run-1", started(limits=limits))
         assert await tokens_left(store, "run-1", kept=tokens(30)) == 70
         assert await tokens_left(store, "run-1") == 100
@@ -52,9 +52,9 @@ class AllowanceContract(Contract):
         await store.append("run-1", [began("c2", part)])
 
     async def test_changed_limits_hold_from_then_on(self, store: ContextStore) -> None:
-        await store.create("run-1", started(limits=Limits(budget_nanousd=None, max_tokens=100)))
+        await store.create("run-1", started(limits=Limits(budget=None, max_tokens=100)))
         await store.append("run-1", [began("c1", tokens(90))])
-        more = Limits(budget_nanousd=70, max_tokens=200)
+        more = Limits(budget=7e-08, max_tokens=200)
         await store.append("run-1", [RunChanged(limits=more)])
         assert await tokens_left(store, "run-1") == 110
         assert await fits(store, "run-1", Money(nanousd=70))
@@ -63,7 +63,7 @@ class AllowanceContract(Contract):
         assert await fits(store, "run-1", tokens(10**9))
 
     async def test_a_price_that_is_unknown_counts_as_it_was_reserved(self, store: ContextStore) -> None:
-        await store.create("run-1", started(limits=Limits(budget_nanousd=100, max_tokens=100)))
+        await store.create("run-1", started(limits=Limits(budget=1e-07, max_tokens=100)))
         await store.append("run-1", [began("c1", Money(tokens=60, nanousd=60))])
         await store.append("run-1", [returned("c1", Usage(input_tokens=10, nanousd=None))])
         assert await fits(store, "run-1", Money(nanousd=40, tokens=90))
@@ -109,7 +109,7 @@ class AllowanceContract(Contract):
     async def test_an_attempt_that_is_over_settles_its_open_calls_in_full(
         self, store: ContextStore, over: AnyEvent
     ) -> None:
-        await store.create("run-1", started(limits=Limits(budget_nanousd=None, max_tokens=100)))
+        await store.create("run-1", started(limits=Limits(budget=None, max_tokens=100)))
         await store.append("run-1", [began("c1", tokens(30)), began("c2", tokens(30))])
         await store.append("run-1", [began("c3", tokens(30), attempt="wo-001.0/a2")])
         await store.append("run-1", [returned("c1", Usage(input_tokens=10))])
@@ -122,13 +122,13 @@ class AllowanceContract(Contract):
         assert await tokens_left(store, "run-1") == 60
 
     async def test_a_provider_that_reports_more_than_was_reserved_is_believed(self, store: ContextStore) -> None:
-        await store.create("run-1", started(limits=Limits(budget_nanousd=None, max_tokens=100)))
+        await store.create("run-1", started(limits=Limits(budget=None, max_tokens=100)))
         await store.append("run-1", [began("c1", tokens(10))])
         await store.append("run-1", [returned("c1", Usage(input_tokens=90))])
         assert await tokens_left(store, "run-1") == 10
 
     async def test_a_reservation_must_fit_every_scope(self, store: ContextStore) -> None:
-        await store.create("run-1", started(limits=Limits(budget_nanousd=None, max_tokens=100)))
+        await store.create("run-1", started(limits=Limits(budget=None, max_tokens=100)))
         inner = {"wo-001.0": tokens_at_most(80), "wo-001.0/sub/1": tokens_at_most(30)}
         await store.append("run-1", [began("c1", tokens(20), within=inner)])
         assert await tokens_left(store, "run-1", within=inner) == 10
@@ -137,7 +137,7 @@ class AllowanceContract(Contract):
         assert await tokens_left(store, "run-1") == 80
 
     async def test_the_refusal_names_the_scope_without_room(self, store: ContextStore) -> None:
-        await store.create("run-1", started(limits=Limits(budget_nanousd=None, max_tokens=100)))
+        await store.create("run-1", started(limits=Limits(budget=None, max_tokens=100)))
         scopes = {"wo-001.0": tokens_at_most(80), "wo-001.0/sub/1": tokens_at_most(30)}
         with pytest.raises(BudgetRefused, match=r"the step wo-001\.0/sub/1 has 30 left") as refused:
             await store.append("run-1", [began("c1", tokens(40), within=scopes)])
@@ -149,7 +149,7 @@ class AllowanceContract(Contract):
     async def test_a_refused_call_may_fit_once_open_calls_are_over_unless_it_is_too_large(
         self, store: ContextStore
     ) -> None:
-        await store.create("run-1", started(limits=Limits(budget_nanousd=None, max_tokens=100)))
+        await store.create("run-1", started(limits=Limits(budget=None, max_tokens=100)))
         inner = {"wo-001.0": tokens_at_most(80)}
         await store.append("run-1", [began("c1", tokens(60), within=inner)])
 
@@ -178,7 +178,7 @@ class AllowanceContract(Contract):
     async def test_a_reservation_is_settled_in_every_scope(
         self, store: ContextStore, settled_by: AnyEvent, left: int
     ) -> None:
-        await store.create("run-1", started(limits=Limits(budget_nanousd=None, max_tokens=500)))
+        await store.create("run-1", started(limits=Limits(budget=None, max_tokens=500)))
         scopes = {"a": tokens_at_most(100), "b": tokens_at_most(100)}
         await store.append("run-1", [began("c1", tokens(60), within=scopes)])
         await store.append("run-1", [settled_by])
@@ -198,7 +198,7 @@ class SharedAllowanceContract(Contract):
     async def test_all_processes_together_stay_below_the_ceiling(
         self, store: ContextStore, second_store: ContextStore
     ) -> None:
-        await store.create("run-1", started(limits=Limits(budget_nanousd=None, max_tokens=100)))
+        await store.create("run-1", started(limits=Limits(budget=None, max_tokens=100)))
         outcomes = await asyncio.gather(
             *(each.append("run-1", [began(f"{n}", tokens(9))]) for n in range(20) for each in (store, second_store)),
             return_exceptions=True,

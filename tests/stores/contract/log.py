@@ -76,7 +76,7 @@ class LogContract(Contract):
         assert reasons(await store.read("run-1")) == [f"{number}" for number in range(200)]
 
     async def test_an_append_is_written_whole_or_not_at_all(self, store: ContextStore) -> None:
-        await store.create("run-1", started(limits=Limits(budget_nanousd=None, max_tokens=100)))
+        await store.create("run-1", started(limits=Limits(budget=None, max_tokens=100)))
         too_much: list[ev.AnyEvent] = [began("c1", tokens(60)), *pauses("a"), began("c2", tokens(60))]
         with pytest.raises(BudgetRefused):
             await store.append("run-1", too_much, blobs={"d1": b"x"})

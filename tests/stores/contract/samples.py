@@ -23,7 +23,7 @@ PATIENCE_S = 10.0
 
 ATTEMPT = "wo-001.0/a1"
 ARGS = {"to": "Bob", "amount": 30}
-UNLIMITED = Limits(budget_nanousd=None)
+UNLIMITED = Limits(budget=None)
 Within = Mapping[str, Ceiling]
 """Ceilings by scope."""
 

@@ -27,10 +27,10 @@ export function LimitFields({ run, typed, onChange }: LimitFieldsProps) {
   const number = (value: number | null) => value?.toLocaleString("en");
   const hints: { readonly [name: string]: string } = {
     budget: now(
-      limits.budget_usd === null ? undefined : money(limits.budget_usd),
+      limits.budget === null ? undefined : money(limits.budget),
       money(usage.cost_usd),
     ),
-    timeout: now(limits.timeout_s === null ? undefined : duration(limits.timeout_s)),
+    timeout: now(limits.timeout === null ? undefined : duration(limits.timeout)),
     max_requests: now(number(limits.max_requests), number(usage.requests)),
     max_tokens: now(number(limits.max_tokens), number(usage.input_tokens + usage.output_tokens)),
   };

@@ -69,7 +69,7 @@ def _markdown(run: Mapping[str, Any], answer: str = "") -> str:
 
 
 def _facts(run: Mapping[str, Any]) -> dict[str, str]:
-    usage, most = run["usage"], run["limits"]["budget_usd"]
+    usage, most = run["usage"], run["limits"]["budget"]
     tokens = usage["input_tokens"] + usage["output_tokens"], usage["cost_usd"]
     budget = "no budget" if most is None else f"{money(most)} at most"
     return {

@@ -50,7 +50,7 @@ def run_document(
     """
     definition, follows = state.definition, state.definition.follows
     end = end_of(state)
-    budget, judgement, proposed = definition.limits.budget_nanousd, judgement_of(state), proposed_limits(state)
+    judgement, proposed = judgement_of(state), proposed_limits(state)
     states = tuple(WorkState.of(state, order) for order in state.orders.values())
     asked, (calls, failed_calls) = open_question(state), calls_made(state)
     document: dict[str, Any] = {
@@ -94,7 +94,6 @@ def run_document(
         },
         "limits": {
             **dict(definition.limits),
-            "budget_usd": None if budget is None else usd(budget),
             "unpriced_models": definition.unpriced,
         },
         "proposed_limits": proposed,

@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import Literal
 
-from pydantic import Field
+from pydantic import ConfigDict, Field
 
 from leadhand.app.export.document import Document, WorkState
 from leadhand.app.export.outcome import DoneCall, EvidencePart, OutcomePart
@@ -96,8 +96,8 @@ class RunUsage(Document):
 class RunLimits(Limits):
     """The limits of a run, money in US dollars and times in seconds."""
 
-    budget_nanousd: int | None = Field(default=None, exclude=True)
-    budget_usd: float | None = Field(default=None, ge=0)
+    model_config = ConfigDict(strict=False)
+
     unpriced_models: tuple[str, ...] = Field(
         default=(), description="Models whose price is not known, so that no budget limits what they cost."
     )

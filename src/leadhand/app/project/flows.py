@@ -175,7 +175,7 @@ class FlowRegistry:
             if ended:
                 return
             files = " ".join(f"--agent {worker.code}" for worker in coded)
-            raise ConfigurationError(error.what, f"Pass {files}, or Leadhand(agents=[…]) in Python.") from error
+            raise ConfigurationError(error.what, f"Pass {files}, or Leadhand(workers=[…]) in Python.") from error
         here = {*flow.own, *(worker.name for worker in known)}
         for each in coded:
             if each.name not in here:

@@ -11,14 +11,15 @@ from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import Field, create_model
+from pydantic import BeforeValidator, Field
 
-from leadhand.app.arguments import LIMITS, RANGES, Policy, limit_fields
+from leadhand.app.arguments import OTHERS, Policies, model_names
 from leadhand.app.project.config_files import MANIFEST, LineOf, fault, line_in, read_text, validated
 from leadhand.app.project.worker_files import SUFFIX, load_worker_file
 from leadhand.core.errors import ConfigurationError, UsageError
+from leadhand.core.limits import Limits, seconds
 from leadhand.core.run import WorkerCalls
-from leadhand.core.value import Value, shown
+from leadhand.core.value import Value
 from leadhand.core.work_result import Check
 from leadhand.flows.seam.function import Worker
 from leadhand.tools.limits import MOST_AT_ONCE, ToolSettings
@@ -33,23 +34,6 @@ class ModelSettings(Value):
     review: str | None = Field(default=None, min_length=1)
 
 
-class LimitSettings(
-    create_model(
-        "LimitSettings", __base__=Value, **limit_fields(*(name for name in RANGES if name in LIMITS - {"budget"}))
-    )
-):
-    """The limits of each run, with the names and units of the flags."""
-
-
-class BudgetSettings(Value):
-    """Spending limits in US dollars: of each run, of a day (UTC), and of all runs together."""
-
-    run: float | None = Field(default=None, ge=0)
-    per_day: float | None = Field(default=None, ge=0)
-    total: float | None = Field(default=None, ge=0)
-    allow_unknown_price: bool = False
-
-
 class ConcurrencySettings(Value):
     """What goes on at once in all processes of a database together: steps of the project, calls of each model."""
 
@@ -57,17 +41,12 @@ class ConcurrencySettings(Value):
     models: dict[Annotated[str, Field(pattern=r"^offline$|:")], Annotated[int, Field(ge=1, le=MOST_AT_ONCE)]] = {}
 
 
-class ApprovalSettings(Value):
-    """The policy for calls that need approval, and the rules that override it for some of them."""
-
-    policy: Policy = "ask"
-    rules: dict[str, Policy] = {}
-
-
 class RetentionSettings(Value):
     """Which finished runs are kept: for this time after their end (``30d``), and at most so many."""
 
-    keep_for: str | None = Field(default=None, pattern=r"^0*[1-9][0-9]{0,8}[mhdw]$", examples=["12h", "30d", "8w"])
+    keep_for: Annotated[float, BeforeValidator(seconds), Field(gt=0)] | None = Field(
+        default=None, examples=["12h", "30d"]
+    )
     keep_runs: int | None = Field(default=None, ge=1)
 
 
@@ -79,9 +58,10 @@ class ProjectManifest(Value):
     workers that are made during runs are written; without it, no run can make any.
     ``offline_rules`` are Python files whose ``OFFLINE`` says, by the name of
     a worker, what the built-in model does as that worker. ``stages`` are settings of the report flow's stages.
-    ``tool_settings`` are limits and caches of tools, by their names. ``check`` says who checks answers (a judge, the
-    exact checks alone, or nobody); with ``strict``, doubts make a run partial. With ``worker_calls`` ``always``, a
-    model writes the result of every subtask.
+    ``limits`` are those of each run. ``approve`` is the policy for calls that need approval, or rules: a policy by what
+    they match, ``"*"`` for all others. ``tool_settings`` are limits and caches of tools, by their names. ``check`` says
+    who checks answers (a judge, the exact checks alone, or nobody); with ``strict``, doubts make a run partial. With
+    ``worker_calls`` ``always``, a model writes the result of every subtask.
     """
 
     name: str = Field(default="", max_length=100)
@@ -99,11 +79,10 @@ class ProjectManifest(Value):
     strict: bool = False
     worker_calls: WorkerCalls | None = None
     models: ModelSettings = ModelSettings()
-    limits: LimitSettings = LimitSettings()
-    budget: BudgetSettings = BudgetSettings()
+    limits: Limits = Limits()
     concurrency: ConcurrencySettings = ConcurrencySettings()
     tool_settings: dict[str, ToolSettings] = {}
-    approve: ApprovalSettings = ApprovalSettings()
+    approve: Policies | None = None
     retention: RetentionSettings = RetentionSettings()
     stages: dict[str, dict[str, Any]] = {}
 
@@ -142,53 +121,58 @@ class Project:
     def flags(self) -> dict[str, Any]:
         """Return what the manifest sets by the names of flags; paths are absolute. Flags of several values are
         tuples."""
-        manifest, models, budget = self.manifest, self.manifest.models, self.manifest.budget
-        approve = [] if manifest.approve.policy == "ask" else [manifest.approve.policy]
+        manifest, models, approve = self.manifest, self.manifest.models, self.manifest.approve
+        rules = approve if isinstance(approve, Mapping) else {OTHERS: approve}
         stages = ((stage, field, value) for stage, fields in manifest.stages.items() for field, value in fields.items())
         found: dict[str, Any] = {
             "model": models.default,
             **{f"{use}_model": getattr(models, use) for use in ("lead", "worker", "review")},
-            "documents": None if manifest.documents is None else str(self.directory / manifest.documents),
-            "only_documents": manifest.only_documents or None,
+            **{name: each or None for name, each in self.settings().items() if name != "project"},
             "check": manifest.check,
-            "strict": manifest.strict or None,
-            "worker_calls": manifest.worker_calls,
-            "budget": budget.run,
-            "budget_per_day": budget.per_day,
-            "budget_total": budget.total,
-            "allow_unknown_price": budget.allow_unknown_price or None,
-            **manifest.limits.model_dump(),
             **{flag: tuple(map(self.located, getattr(manifest, key))) for flag, key in _FILES.items()},
-            "approve": (*approve, *(f"{rule}={policy}" for rule, policy in manifest.approve.rules.items())),
+            "approve": tuple(f"{rule}={policy}" for rule, policy in rules.items() if policy is not None),
             "stage": tuple(
                 f"{stage}.{field}={json.dumps(value, ensure_ascii=False)}" for stage, field, value in stages
             ),
         }
         return {name: value for name, value in found.items() if value not in (None, ())}
 
-    def arguments(self) -> dict[str, Any]:
-        """Return what the manifest sets as arguments of ``Leadhand``.
+    def settings(self) -> dict[str, Any]:
+        """Return what the manifest sets of the settings of a process, and no argument of ``Leadhand``."""
+        manifest = self.manifest
+        return {
+            "project": self,
+            "documents": None if manifest.documents is None else str(self.directory / manifest.documents),
+            "only_documents": manifest.only_documents,
+            "strict": manifest.strict,
+            "worker_calls": manifest.worker_calls,
+        }
+
+    def arguments(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """Return what the manifest sets as arguments of ``Leadhand``, with the models and limits that are ``given``.
 
         Raises UsageError and ConfigurationError for files that do not hold what the manifest says.
         """
         from leadhand.app.project import source_files as files
 
-        flags, manifest = self.flags(), self.manifest
-        if manifest.stages:
-            what = (
-                f"{self.path} sets stages of reports ({shown(list(manifest.stages))}), which Leadhand(…) does not take"
-            )
-            raise ConfigurationError(what, "Pass them to a report: lead.report(topic, agents=[{…}]).")
-        return flags | {
-            "project": self,
-            "tools": files.all_tools(flags.pop("tools", ())),
-            "flows": files.all_flows(flags.pop("flows", ())),
-            "agents": files.all_agents(flags.pop("agent", ())),
-            "hooks": files.all_hooks(flags.pop("hooks", ())),
-            "approve": manifest.approve.policy,
-            "approve_rules": dict(manifest.approve.rules),
-            "offline_rules": self.rules(),
+        manifest = self.manifest
+        read = {
+            "tools": files.all_tools,
+            "flows": files.all_flows,
+            "agents": files.all_agents,
+            "hooks": files.all_hooks,
         }
+        parts = {
+            ("workers" if key == "agents" else key): all_of(map(self.located, getattr(manifest, key)))
+            for key, all_of in read.items()
+        }
+        models = {use: name for use, name in dict(manifest.models).items() if name is not None}
+        same = {"check": manifest.check, "approve": manifest.approve}
+        own = {
+            "model": models | model_names(given.get("model")),
+            "limits": manifest.limits.patched(given.get("limits")),
+        }
+        return {**parts, **same, **given, **own}
 
     def rules(self) -> dict[str, Any]:
         """Return the rules of the project for the built-in model, by the name of the worker."""

@@ -19,11 +19,11 @@ generated_workers_dir = "generated"  # workers that are made during runs
 [models]
 # default = "openai:gpt-5"
 
-[budget]
-# run = 1.0  # US dollars. A model whose price is not known is then refused.
+[limits]
+# budget = 1.0  # US dollars. A model whose price is not known is then refused.
 
 [approve]
-policy = "ask"
+"*" = "ask"
 """
 TOOLS = '''\
 """The tools of this project."""

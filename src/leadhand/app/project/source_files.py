@@ -20,7 +20,7 @@ from leadhand.core.errors import ConfigurationError, LeadhandError, UsageError
 from leadhand.core.text import did_you_mean
 from leadhand.core.value import one_line, shown
 from leadhand.flows.offline.rule import OfflineRule
-from leadhand.flows.seam.function import FunctionFlow
+from leadhand.flows.seam.function import FunctionFlow, Worker
 from leadhand.ports.hooks import Hook
 from leadhand.tools.decorator import Tool, fingerprint
 
@@ -182,20 +182,32 @@ def _importing(name: str, directory: Path) -> Generator[None]:
         ) from error
 
 
-AGENTS = "Pass subclasses of leadhand.report.Agent: agents=[…]."
+WORKERS = "Pass a list of Worker(…), and of subclasses of leadhand.report.Agent: workers=[…]."
 
 
-def bound_agents(agents: Iterable[Agent | type[Agent]]) -> dict[str, BoundAgent]:
-    """Return agents by name. Raises UsageError for what cannot carry out a stage, and for a name that is used twice."""
-    if isinstance(agents, str) or not hasattr(agents, "__iter__"):
-        raise UsageError(f"agents is a {type(agents).__name__}, not a list", AGENTS)
+def workers_and_agents(given: Iterable[Any]) -> tuple[list[Worker], dict[str, BoundAgent]]:
+    """Return the workers that every run has, and the stages of reports, by name.
+
+    Raises UsageError for what is neither, for what cannot carry out a stage, and for a stage that is named twice.
+    """
+    if isinstance(given, str) or not hasattr(given, "__iter__"):
+        raise UsageError(f"workers is a {type(given).__name__}, not a list", WORKERS)
+    workers: list[Worker] = []
     found: dict[str, BoundAgent] = {}
-    for agent in agents:
-        bound = _bound(agent)
+    for each in given:
+        if isinstance(each, Worker):
+            workers.append(each)
+            continue
+        bound = _bound(each)
         if bound.name in found:
             raise UsageError(f"two agents are named {bound.name}", 'Rename one of them: name = "…".')
         found[bound.name] = bound
-    return found
+    return workers, found
+
+
+def stages(settings: Mapping[str, Mapping[str, Any]], agents: Iterable[str]) -> list[dict[str, Any]]:
+    """Return the stages of a report: every agent, and the settings of stages, by their names."""
+    return [{"name": name, **settings.get(name, {})} for name in dict.fromkeys([*agents, *settings])]
 
 
 def _bound(agent: Agent | type[Agent]) -> BoundAgent:
@@ -204,7 +216,7 @@ def _bound(agent: Agent | type[Agent]) -> BoundAgent:
 
     kind = agent if inspect.isclass(agent) else type(agent)
     if not issubclass(kind, Agent):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise UsageError(f"{shown(agent)} is not an agent", AGENTS)
+        raise UsageError(f"{shown(agent)} is neither a worker nor a stage of reports", WORKERS)
     where = f"{kind.__qualname__} ({_source(kind)})"
     if kind.run is Agent.run or not inspect.iscoroutinefunction(kind.run):
         how = "Define it: async def run(self, task: Task) -> AgentResult."

@@ -73,20 +73,19 @@ def installed_modules() -> set[str]:
 
 def toolbox(
     tools: Iterable[Tool[..., Any] | Callable[..., Any]] | None,
-    deps: Any = None,
     settings: Mapping[str, ToolSettings] | None = None,
 ) -> Toolbox:
-    """Return a toolbox of these tools (None: the built-in and installed ones), which receive ``deps``.
+    """Return a toolbox of these tools (None: the built-in and installed ones), with these settings, by name.
 
-    They have these settings, by name. Raises UsageError for a value that is not a tool.
+    Raises UsageError for a value that is not a tool.
     """
     settings = settings or {}
     if tools is None:
-        return Toolbox([*shipped_tools(), *installed_tools()], tools_on_request, deps, settings)
+        return Toolbox([*shipped_tools(), *installed_tools()], tools_on_request, settings)
     how = "Pass a list of functions, or of functions decorated with @tool: tools=[…]."
     if isinstance(tools, str) or not hasattr(tools, "__iter__"):
         raise UsageError(f"tools is a {type(tools).__name__}, not a list", how)
-    box = Toolbox(on_request=tools_on_request, deps=deps, settings=settings)
+    box = Toolbox(on_request=tools_on_request, settings=settings)
     for each in tools:
         try:
             box.add(each)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from leadhand.app.export.formatting import one_line
 from leadhand.core.errors import UsageError
 from leadhand.core.events import RunStarted
+from leadhand.core.limits import seconds
 from leadhand.core.run import ENDED, RunDefinition
 from leadhand.ports import ContextStore
 from leadhand.ports.runs import RunListing
@@ -39,17 +39,16 @@ async def definition_of(store: ContextStore, run_id: str) -> RunDefinition:
     return first.event.definition
 
 
-UNITS = {"m": 60, "h": 3_600, "d": 86_400, "w": 604_800}
 LONGEST_AGE_S = 365_000 * 86_400
 
 
-def duration(given: str, where: str) -> timedelta:
+def duration(given: object, where: str) -> timedelta:
     """Return a duration such as ``90m``, ``12h``, ``30d`` or ``8w``, given to ``where``. Raises UsageError."""
-    found = re.fullmatch(r"([0-9]{1,100})([mhdw])", given.strip().lower(), re.ASCII)
-    if found is None or not int(found[1]):
-        how = "Give a number above 0 and m, h, d or w: 30d."
-        raise UsageError(f"invalid value for {where}: {one_line(given)}", how)
-    return timedelta(seconds=min(int(found[1]) * UNITS[found[2]], LONGEST_AGE_S))
+    found = seconds(given)
+    if not isinstance(found, float) or not found:
+        how = "Give a number above 0 and a unit, s, m, h, d or w: 30d."
+        raise UsageError(f"invalid value for {where}: {one_line(str(given))}", how)
+    return timedelta(seconds=min(found, LONGEST_AGE_S))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,7 +76,7 @@ class Retention:
         return expired
 
 
-def retention(keep_for: str | None, keep_runs: int | None, project: Project | None = None) -> Retention:
+def retention(keep_for: str | float | None, keep_runs: int | None, project: Project | None = None) -> Retention:
     """Return the retention that flags set, else that of the project. Raises UsageError."""
     if project is not None:
         keep_for = keep_for or project.manifest.retention.keep_for

@@ -13,10 +13,10 @@ if TYPE_CHECKING:
 
 
 class LiveTexts:
-    """Passes live text on: to ``on_text`` that of all runs, and to listeners that of theirs."""
+    """Passes live text on: to ``on_text``, if it is set, that of all runs, and to listeners that of theirs."""
 
-    def __init__(self, on_text: OnText | None) -> None:
-        self._on_text = on_text
+    def __init__(self) -> None:
+        self.on_text: OnText | None = None
         self._listeners: dict[str, list[OnText]] = {}
         self.elsewhere: LiveText | None = None
         """What passes texts on between processes; None if all are on this machine."""
@@ -24,17 +24,17 @@ class LiveTexts:
     @property
     def shows_all(self) -> bool:
         """Whether the text of every run is shown here."""
-        return self._on_text is not None
+        return self.on_text is not None
 
     def listener(self, run_id: str) -> OnText | None:
         """What receives the text that is written here for a run; None if nobody listens, so that no model streams."""
         if self.elsewhere is not None:
             return self.elsewhere.write
-        return self.pass_on if self._on_text is not None or run_id in self._listeners else None
+        return self.pass_on if self.on_text is not None or run_id in self._listeners else None
 
     def pass_on(self, run_id: str, attempt: str, piece: str) -> None:
         """Give a piece to those who listen here."""
-        for listener in (*filter(None, [self._on_text]), *self._listeners.get(run_id, ())):
+        for listener in (*filter(None, [self.on_text]), *self._listeners.get(run_id, ())):
             listener(run_id, attempt, piece)
 
     @contextmanager

@@ -10,7 +10,6 @@ from uuid import uuid4
 from leadhand.app.project.toolsets import entry_points
 from leadhand.app.settings import Settings
 from leadhand.core.errors import ConfigurationError
-from leadhand.core.limits import usd
 from leadhand.core.run import ModelChoice, RunDefinition
 from leadhand.flows.offline.rule import Rules
 from leadhand.models.offline import OfflineModels
@@ -166,16 +165,16 @@ def unpriced_models(settings: Settings, models: Models, names: Iterable[str]) ->
 
     Raises ConfigurationError if somebody set that budget.
     """
-    if not settings.has_budget:
+    if not (settings.limits.has_budget or settings.budgets):
         return ()
     profiles = {name: models.profile(name) for name in names}
     unpriced = tuple(
         name for name, profile in profiles.items() if not profile.free and profile.highest_cost(0, 0) is None
     )
-    budget = settings.limits.budget_nanousd
+    budget = settings.limits.budget
     if not unpriced or not settings.needs_prices:
         return unpriced
-    which = "the budget of several runs" if budget is None else f"a budget of ${usd(budget):g}"
+    which = "the budget of several runs" if budget is None else f"a budget of ${budget:g}"
     raise ConfigurationError(
         f"the price of {', '.join(unpriced)} is not known, so {which} cannot limit it",
         "Use a model with a known price, or set LEADHAND_PRICE to its price in US dollars per million tokens, such as"

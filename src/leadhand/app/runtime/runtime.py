@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import InitVar, dataclass
+from collections.abc import Callable, Generator, Iterable, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ParamSpec
 
 from leadhand.app.export.document import write_work_order
@@ -36,7 +37,7 @@ from leadhand.engine.controller import Controller, OnEntries, OnState
 from leadhand.engine.hooks import Hooks
 from leadhand.engine.log import RunLog
 from leadhand.engine.redaction import Redactor
-from leadhand.engine.session.host import Host, OnText
+from leadhand.engine.session.host import Host
 from leadhand.ports import ContextStore, Dispatcher, Models
 from leadhand.ports.heads import head_of
 from leadhand.ports.hooks import Hook
@@ -71,11 +72,10 @@ class Runtime:
     choice: Choice
     toolbox: Toolbox
     flows: FlowRegistry
-    on_text: InitVar[OnText | None]
     hooks: Hooks
     verifier: Verifier | None = None
 
-    def __post_init__(self, on_text: OnText | None) -> None:
+    def __post_init__(self) -> None:
         self.watchers: list[OnEntries] = []
         self.on_release: list[OnState] = []
         self._clock = SystemClock()
@@ -96,7 +96,7 @@ class Runtime:
         for observer in () if self._telemetry is None else self._telemetry.observers:
             self.watchers.append(observer.watch)
             self.on_release.append(observer.release)
-        self.texts = LiveTexts(on_text)
+        self.texts = LiveTexts()
         self.cluster = membership(self.store, self.settings, self.flows, self.toolbox, self.texts.pass_on)
         """This process among those that share its database; None if they are all on this machine."""
         self.texts.elsewhere = None if self.cluster is None else self.cluster.live
@@ -297,6 +297,21 @@ class Runtime:
                 write_work_order(self.settings.home, last)
             await self.store.release(state.run_id, state.epoch)
 
+    @contextmanager
+    def lending(self, run_id: str, deps: Any) -> Generator[None]:
+        """Give a run these objects of its own inside the block; who drives it afterwards gives them to it for good."""
+        lent, before = self.toolbox.deps_of_runs, self.toolbox.deps_of_runs.get(run_id)
+        self.give(run_id, deps)
+        try:
+            yield
+        finally:
+            lent.pop(run_id, None)
+            self.give(run_id, before)
+
+    def output_of(self, run_id: str) -> Output:
+        """Return the type of the answer of a run that was started here and has not ended; None for text."""
+        return self._outputs.get(run_id)
+
     def give(self, run_id: str, deps: Any) -> None:
         """Give the tools and workers of a run objects of its own, which the log does not have; None: nothing."""
         if deps is not None:
@@ -358,7 +373,6 @@ async def open_runtime(
     models: Models | Mapping[str, Models] | None = None,
     store: ContextStore | None = None,
     flows: FlowRegistry | None = None,
-    on_text: OnText | None = None,
     reading: bool = False,
     added: dict[str, Models] | None = None,
     hooks: Iterable[Hook] = (),
@@ -375,7 +389,7 @@ async def open_runtime(
         make_home(settings.home)
     flows = flows or FlowRegistry()
     chosen, choice = await choose_models(settings, models, flows.offline_rules)
-    patience_s = max(PATIENCE_S, settings.limits.timeout_s or UNLIMITED_PATIENCE_S)  # a run waits up to its deadline
+    patience_s = max(PATIENCE_S, settings.limits.timeout or UNLIMITED_PATIENCE_S)  # a run waits up to its deadline
     if store is None:
         store = await open_store(
             settings.database, patience_s=patience_s, reading=reading, heartbeat_limit_s=settings.heartbeat_limit_s
@@ -388,7 +402,6 @@ async def open_runtime(
         choice=choice,
         toolbox=toolbox,
         flows=flows,
-        on_text=on_text,
         hooks=Hooks(hooks),
         verifier=verifier,
     )

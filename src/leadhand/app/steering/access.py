@@ -5,7 +5,7 @@ from enum import StrEnum
 
 from pydantic import Field
 
-from leadhand.core.limits import Concurrency, Limits, SharedBudget, SharedLimit, nanousd, smaller
+from leadhand.core.limits import Concurrency, Dollars, Limits, SharedBudget, SharedLimit, nanousd, smaller
 from leadhand.core.value import Moment, Value
 
 
@@ -33,17 +33,17 @@ INCLUDED: dict[Scope, frozenset[Scope]] = {
 class KeyCeilings(Value):
     """The limits of a key, money in US dollars; null where only the server's limits apply."""
 
-    budget: float | None = Field(default=None, ge=0, description="The most that one run may spend.")
-    budget_per_day: float | None = Field(
-        default=None, ge=0, description="The most that all its runs may spend on one day (UTC)."
+    budget: Dollars | None = Field(default=None, description="The most that one run may spend.")
+    budget_per_day: Dollars | None = Field(
+        default=None, description="The most that all its runs may spend on one day (UTC)."
     )
-    budget_total: float | None = Field(default=None, ge=0, description="The most that all its runs may spend.")
+    budget_total: Dollars | None = Field(default=None, description="The most that all its runs may spend.")
     max_runs: int | None = Field(
-        default=None, ge=1, description="The most runs at once, including those that wait for approval."
+        default=None, ge=1, le=10_000, description="The most runs at once, including those that wait for approval."
     )
-    max_workers: int | None = Field(default=None, ge=1, description="The most steps of one run at once.")
+    max_workers: int | None = Field(default=None, ge=1, le=10_000, description="The most steps of one run at once.")
     max_running_steps: int | None = Field(
-        default=None, ge=1, description="The most steps of all its runs at once, on all hosts."
+        default=None, ge=1, le=10_000, description="The most steps of all its runs at once, on all hosts."
     )
 
     @property
@@ -67,10 +67,12 @@ class KeyCeilings(Value):
 
     def narrow(self, limits: Limits) -> Limits:
         """Return the limits of a run within these ceilings."""
-        return limits.evolve(
-            budget_nanousd=smaller(limits.budget_nanousd, None if self.budget is None else nanousd(self.budget)),
-            max_workers=smaller(limits.max_workers, self.max_workers),
-        )
+        lower = {
+            "budget": smaller(limits.budget, self.budget),
+            "max_workers": smaller(limits.max_workers, self.max_workers),
+        }
+        own = {name: value for name, value in lower.items() if getattr(self, name) is not None}
+        return limits.patched(Limits(**own, **({"allow_unknown_price": False} if self.in_money else {})))
 
 
 UNBOUNDED = KeyCeilings()

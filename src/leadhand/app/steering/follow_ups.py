@@ -12,9 +12,12 @@ from leadhand.app.runtime.runtime import Runtime
 from leadhand.app.settings import Settings
 from leadhand.core.advice import Advice
 from leadhand.core.errors import UsageError
+from leadhand.core.limits import Limits
 from leadhand.core.run import ENDED, ModelChoice, RunDefinition, RunStatus
 from leadhand.core.state import RunState
 
+SHARED = ("budget_per_day", "budget_total", "allow_unknown_price")
+"""The limits of a process that also hold for follow-ups of runs that had others."""
 SETTINGS = {"lead": "plan", "compose": "compose", "review": "review", "worker": "work"}
 """The settings of models, and the uses of models that they are for."""
 
@@ -80,12 +83,12 @@ def continued(
     model: str | None = None,
     models: Mapping[str, str] | None = None,
     documents: str | None = None,
-    limits: Mapping[str, Any] | None = None,
+    limits: Limits | None = None,
 ) -> Settings:
     """Return the settings of a follow-up: those of the earlier run, where nothing else is given.
 
     ``model`` is another model for all uses, ``models`` are those for single uses, by setting; ``documents`` is another
-    directory. ``limits`` are single ones, money in dollars and time in seconds. Approvals are not taken over: the
+    directory. ``limits`` are those that change. Approvals are not taken over: the
     policy of this process holds. Raises UsageError for an invalid value.
     """
     offline = usual.offline or (earlier.offline and model is None and not models)
@@ -99,12 +102,12 @@ def continued(
         offline=offline,
         documents=earlier.documents if documents is None else documents,
         only_documents=usual.only_documents or earlier.only_documents,
-        limits=earlier.limits,
+        limits=earlier.limits.changed.patched(usual.limits.only(SHARED)).patched(limits),
         check=usual.check or (earlier.check if earlier.offline == offline else None),
         strict=usual.strict or earlier.strict,
         worker_calls=usual.worker_calls or earlier.worker_calls,
     )
-    return changed(as_before, model=None if offline else model, models={} if offline else models, limits=limits)
+    return changed(as_before, model=None if offline else model, models={} if offline else models)
 
 
 def models_of(choice: ModelChoice) -> dict[str, str]:

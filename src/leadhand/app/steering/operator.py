@@ -8,10 +8,10 @@ import json
 from collections.abc import Collection, Iterable
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import Any, NamedTuple, Unpack
+from typing import Any, NamedTuple
 
 from leadhand.app.arguments import flag, json_arguments, json_value, text
-from leadhand.app.new_limits import NewLimits, advice_to_raise, limits_changed, what_to_raise
+from leadhand.app.new_limits import advice_to_raise, limits_changed, what_to_raise
 from leadhand.app.project.toolsets import check_tools, needed_tools
 from leadhand.app.runtime.clock import new_run_id
 from leadhand.app.runtime.model_selection import prices_needed
@@ -25,7 +25,7 @@ from leadhand.core.decide import decide, stopping
 from leadhand.core.decide.requests import ACTED, repeated, why_refused
 from leadhand.core.errors import Failure, FailureClass, LeadhandError, RunOwned, UnreadableRun, UsageError
 from leadhand.core.evolve import fold, foreseen, replay
-from leadhand.core.limits import Concurrency, Limits, SharedBudget
+from leadhand.core.limits import OF_MONEY, Concurrency, Limits, SharedBudget
 from leadhand.core.relations import blocked_by, open_plan, tools_of
 from leadhand.core.run import RunStatus
 from leadhand.core.state import RunState
@@ -111,23 +111,28 @@ def _no_reaction(run_id: str, owner: str | None) -> LeadhandError:
     )
 
 
-def _change(runtime: Runtime, state: RunState, given: NewLimits, by: str) -> tuple[ev.RunChanged, ...]:
+ALLOWED = ("allow_unknown_price",)
+"""What a process allows the runs that it continues."""
+NONE = Limits()
+"""Limits of which none is set: a run keeps those that it has."""
+
+
+def _change(runtime: Runtime, state: RunState, given: Limits, by: str) -> tuple[ev.RunChanged, ...]:
     """Return the event that gives a run other limits, none if none are given.
 
     Raises UsageError for a value out of range and for a limit that is used up already, ConfigurationError for a budget
     that the unknown price of a model makes useless.
     """
-    if not given:
+    if not given.model_fields_set:
         return ()
-    event = limits_changed(state, given, by)
-    if "budget" in given:
-        limits = event.limits or state.definition.limits
-        budgeted = replace(runtime.settings, limits=limits, budget_set=True)
+    event = limits_changed(state, runtime.settings.limits.only(ALLOWED).patched(given), by)
+    if given.model_fields_set.intersection(OF_MONEY):
+        budgeted = replace(runtime.settings, limits=event.limits or given, budgets=state.definition.budgets)
         event = event.evolve(needs_prices=prices_needed(budgeted, runtime.models, state.definition))
     return (event,)
 
 
-async def resume(runtime: Runtime, run_id: str, *, by: str, **given: Unpack[NewLimits]) -> RunState:
+async def resume(runtime: Runtime, run_id: str, given: Limits = NONE, *, by: str) -> RunState:
     """Take over a run that is paused, waiting or orphaned, with other limits where they are ``given``.
 
     With other limits, a run that is over is reopened, and what failed is retried. A run with ``plan_only`` carries out
@@ -139,7 +144,7 @@ async def resume(runtime: Runtime, run_id: str, *, by: str, **given: Unpack[NewL
         if state.status in (RunStatus.PAUSED, RunStatus.WAITING):
             requests = (*requests, ev.RunRequested(what="resume", by=by))
         return await runtime.take_over(run_id, *requests, known=state)
-    if given:
+    if given.model_fields_set:
         return await want(runtime, run_id, retry(by=by), given) or await runtime.load(run_id)
     if how := advice_to_raise(state):
         ended = f"run {run_id} has ended ({state.finished.status.value}), since a limit was used up"
@@ -203,9 +208,7 @@ class Asked(NamedTuple):
     seq: int
 
 
-async def want(
-    runtime: Runtime, run_id: str, request: ev.StepRequested, limits: NewLimits | None = None
-) -> RunState | None:
+async def want(runtime: Runtime, run_id: str, request: ev.StepRequested, limits: Limits = NONE) -> RunState | None:
     """Submit a request, with other limits of the run if some are given, and reopen the run if it is over.
 
     Returns the state to drive if no process drives the run, or None if the owner has granted the request or the run is
@@ -220,12 +223,12 @@ async def want(
 
 
 async def ask(
-    runtime: Runtime, run_id: str, request: ev.StepRequested, limits: NewLimits | None = None, *, here: bool = False
+    runtime: Runtime, run_id: str, request: ev.StepRequested, limits: Limits = NONE, *, here: bool = False
 ) -> Asked:
     """Record a request; ``here``: this process grants it if no other drives the run. Raises as :func:`want` does."""
     before = await runtime.load(run_id)
-    changed = _change(runtime, before, limits or {}, request.by)
-    if request.what == "retry" and not request.steps and (how := what_to_raise(before, limits or {})):
+    changed = _change(runtime, before, limits, request.by)
+    if request.what == "retry" and not request.steps and (how := what_to_raise(before, limits)):
         raise UsageError("a limit is used up", how, continued=before.definition)
     paused, driven = before.status is RunStatus.PAUSED, (await runtime.store.run(run_id)).owner is not None
     after = _after(before, changed)
@@ -324,6 +327,7 @@ async def fork(
     runtime: Runtime,
     run_id: str,
     at: int,
+    given: Limits = NONE,
     *,
     confirmed: bool = False,
     by: str = "",
@@ -331,15 +335,12 @@ async def fork(
     key_id: str = "",
     shared: tuple[Iterable[SharedBudget], Concurrency] = ((), Concurrency()),
     most: Limits | None = None,
-    in_money: bool = False,
-    **given: Unpack[NewLimits],
 ) -> RunState:
     """Create a run that starts with the log of this one up to event ``at``, and return the state to drive.
 
     ``by`` is who asks for it; ``detached`` whether the fork outlives its process (default: like the first run);
     ``key_id`` is the API key that the fork belongs to, ``shared`` are the budgets and the limits at once that it
-    shares with other runs, besides the process's own; ``given`` are other limits, and ``most`` the highest that the
-    fork gets; ``in_money`` whether one of these is a ceiling in money, so that every price must be known.
+    shares with other runs; ``given`` are other limits, and ``most`` the highest that the fork gets.
     Raises NoSuchRun; UsageError for an invalid event number and, unless ``confirmed``, if the fork may repeat an
     irreversible call; ConfigurationError if this process lacks a tool that the fork needs, and if the price of a model
     that a budget should limit is not known.
@@ -355,22 +356,16 @@ async def fork(
     fork_id = new_run_id()
     runtime.give(fork_id, runtime.toolbox.deps_of_runs.get(run_id))
     definition = there.state.definition
-    asked = limits_changed(there.state, given, by)
+    asked = limits_changed(there.state, runtime.settings.limits.only(ALLOWED).patched(given), by)
     limits = asked.limits or definition.limits
     changed = limits if most is None else limits.within(most)
-    usual = runtime.settings
-    budgeted = replace(
-        usual,
-        limits=changed,
-        budgets=(*usual.budgets, *shared[0]),
-        budget_set="budget" in given or in_money or usual.budget_set,
-        allow_unknown_price=usual.allow_unknown_price and not in_money,
-    )
+    budgets = tuple(shared[0])
+    priced = replace(runtime.settings, limits=changed, budgets=budgets)
     changes: dict[str, Any] = {
         "by": by,
         "key_id": key_id,
-        "budgets": budgeted.budgets,
-        "needs_prices": prices_needed(budgeted, runtime.models, definition) or definition.needs_prices,
+        "budgets": budgets,
+        "needs_prices": prices_needed(priced, runtime.models, definition) or definition.needs_prices,
         "concurrency": replace(runtime.settings, shared=shared[1]).concurrency_of_runs,
         "traceparent": "",  # another request asked for the fork
         "limits": changed,

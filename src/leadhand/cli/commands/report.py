@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 from leadhand.api import Leadhand
 from leadhand.app.project.flows import REPORT, RESEARCH
+from leadhand.app.project.source_files import stages
 from leadhand.cli.commands.run import Job, start_run
 from leadhand.cli.options import DriverFlags, Flag, LimitFlags, ModelFlags, Options, Output, flow_options, json_or_text
 from leadhand.core.errors import UsageError
@@ -62,11 +63,6 @@ async def report(
         return {**options, "agents": stages(settings, lead.agents)}
 
     return await start_run(topic, REPORT, options_of, job, models, limits, output, store, example=EXAMPLE)
-
-
-def stages(settings: dict[str, dict[str, Any]], agents: Iterable[str]) -> list[dict[str, Any]]:
-    """Return the stages of a run: every agent that was given, and the settings of all stages."""
-    return [{"name": name, **settings.get(name, {})} for name in dict.fromkeys([*agents, *settings])]
 
 
 def stage_settings(given: Iterable[str]) -> dict[str, dict[str, Any]]:

@@ -24,7 +24,6 @@ from leadhand.cli.options import (
     Output,
     StoreFlags,
     Tools,
-    approval_settings,
     flow_options,
     open_lead,
     open_reader,
@@ -110,7 +109,7 @@ async def start_run(
 
     ``flow`` is "" for that of the run to follow up.
     """
-    approving, own, shown = approval_settings(job.approve), job.of_run(), new_view(output)
+    own, shown = job.of_run(), new_view(output)
     if job.detach and output.stream_json:
         raise UsageError("--detach and --stream-json exclude each other", "Use leadhand runs watch --stream-json.")
     text = check_request(_request(request, example), example=example)
@@ -118,9 +117,10 @@ async def start_run(
     earlier = None if job.continue_ is None else await _earlier(job.continue_, tools, store)
     named = models.named or models.offline
     used = models if earlier is None or named else replace(models, model=earlier.definition.models.default)
-    about: dict[str, Any] = {"documents": job.documents, "only_documents": job.only_documents, **approving}
-    async with open_lead(store, used, limits, tools=tools, on_text=shown.write_draft, **about) as lead:
+    about: dict[str, Any] = {"documents": job.documents, "only_documents": job.only_documents, "approve": job.approve}
+    async with open_lead(store, used, limits, tools=tools, **about) as lead:
         runtime, options = await lead.runtime(), options_of(lead)
+        runtime.texts.on_text = shown.write_draft
         if earlier is None:
             state = await runtime.start(text, flow=flow, options=options, run=own)
         else:
@@ -131,7 +131,7 @@ async def start_run(
                 model=models.model,
                 models={use: model for use, model in by_use.items() if model is not None},
                 documents=None if job.documents is None else runtime.settings.documents,
-                limits=limits.of_run,
+                limits=limits.limits,
             )
             given: Any = {"flow": flow, "options": options, "settings": settings, "run": own}
             state = await follow_ups.start(runtime, earlier, text, **given)

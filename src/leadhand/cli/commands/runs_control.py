@@ -5,11 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import Annotated, Any, cast
+from typing import Annotated, Any
 
 from leadhand.api import Leadhand
 from leadhand.app.export.formatting import one_line
-from leadhand.app.new_limits import NewLimits
 from leadhand.app.project.source_files import all_tools
 from leadhand.app.project.toolsets import check_tools, needed_tools, toolbox
 from leadhand.app.runtime.listings import all_runs
@@ -36,6 +35,7 @@ from leadhand.cli.terminal.prompt import confirmed
 from leadhand.cli.terminal.streams import can_prompt, print_error, say
 from leadhand.core.errors import UnreadableRun, UsageError
 from leadhand.core.events import RunRequested, StepRequested
+from leadhand.core.limits import Limits
 from leadhand.core.run import ENDED, RunStatus
 from leadhand.core.state import RunState
 from leadhand.runs import Run
@@ -62,10 +62,11 @@ class Driver(Output):
         own_tools, models, shown = all_tools(self.tools), state.definition.models, new_view(self)
         needed = needed_tools(state) if request is None else operator.tools_for(state, request)
         check_tools(needed, toolbox(own_tools))
-        uses = {"lead_model": "plan", "worker_model": "work", "review_model": "review"}
-        named = {flag: models.by_use.get(use) for flag, use in uses.items()}
-        about: Any = {"tools": own_tools, "on_text": shown.write_draft, **named}
-        async with open_lead(store, model=models.default, **about) as lead:
+        uses = {"lead": "plan", "worker": "work", "review": "review"}
+        named = {use: models.by_use[key] for use, key in uses.items() if key in models.by_use}
+        model = {"default": models.default, **named}
+        async with open_lead(store, tools=own_tools, model=model, offline=False) as lead:
+            (await lead.runtime()).texts.on_text = shown.write_draft
             run = await take(lead)
             if run is None:
                 return None
@@ -73,7 +74,7 @@ class Driver(Output):
             return await run_in_foreground(lead, run, shown, why="as it was started", **files)
 
     async def steer(
-        self, store: StoreFlags, given: str | None, request: StepRequested, done: str, limits: NewLimits | None = None
+        self, store: StoreFlags, given: str | None, request: StepRequested, done: str, limits: Limits = operator.NONE
     ) -> int:
         """Pass an operator's request to the process that drives the run; if no process does, drive it here.
 
@@ -85,7 +86,7 @@ class Driver(Output):
         async with open_reader(store) as runtime:
             listing = await find_run(runtime.store, given)
             state = await runtime.load(listing.run_id)
-            if not limits:
+            if not limits.model_fields_set:
                 operator.check(state, request)
             if listing.owner is not None or listing.status is RunStatus.PAUSED:
                 recorded = await operator.ask(runtime, listing.run_id, request, limits)
@@ -181,7 +182,7 @@ async def runs_resume(
     for state in states:
 
         async def take(lead: Leadhand, run_id: str = state.run_id) -> Run:
-            return await lead.resume(run_id, **limits.given)
+            return await lead.resume(run_id, limits=limits.limits)
 
         codes.append(await driver.drive(store, state, take) or Exit.ANSWERED)
         if codes[-1] == Exit.INTERRUPTED:
@@ -211,7 +212,7 @@ async def runs_retry(
     request = operator.retry(by=user(), subtasks=subtask, args=json_value("--args", args), confirmed=yes)
     what = ", ".join(subtask) or "the failed subtasks"
     done = f"retrying {what}{' with your arguments' if args is not None else ''}"
-    return await driver.steer(store, run_id, request, done, cast("NewLimits", limits.given))
+    return await driver.steer(store, run_id, request, done, limits.limits)
 
 
 async def runs_skip(
@@ -279,7 +280,7 @@ async def runs_fork(
             return Exit.USAGE
 
     async def take(lead: Leadhand) -> Run:
-        run = await lead.fork(listing.run_id, at, confirmed=True, **limits.given)
+        run = await lead.fork(listing.run_id, at, confirmed=True, limits=limits.limits)
         say(f"{run.run_id} is a fork of {listing.run_id} at event {at}.")
         return run
 

@@ -17,7 +17,6 @@ from leadhand.cli.options import (
     ModelFlags,
     OnlyDocuments,
     Tools,
-    approval_settings,
     open_lead,
 )
 from leadhand.cli.terminal.messages import database_name, say_table
@@ -68,7 +67,6 @@ async def serve(
         raise UsageError(f"invalid value for --port: {port}", "Give a number from 0 to 65535.")
     origins = tuple(_origin(each) for each in cors)
     prefix = _prefix(root_path)
-    approving = approval_settings(approve)
     kept = retention(None, None, store.loaded)
     import logging
     import webbrowser
@@ -89,12 +87,12 @@ async def serve(
         tools=all_tools(tools),
         documents=documents,
         only_documents=only_documents,
-        on_text=live.write,
         concurrency=concurrency,
-        **approving,
+        approve=approve,
     )
     async with lead:
         runtime = await lead.runtime()
+        runtime.texts.on_text = live.write
         local = host in LOOPBACK
         key_needed = require_key or not local
         if key_needed and all(key.revoked_at is not None for key in await all_keys(runtime.database)):

@@ -123,8 +123,8 @@ async def tools_call(
     faults = argument_problems(spec, given)
     if faults:
         raise UsageError(f"{name}: {'; '.join(faults)}", f"Arguments: {_signature(spec)}")
-    about: dict[str, Any] = {"offline": offline, "documents": documents, "only_documents": only_documents}
-    async with open_lead(store, model="offline", **about) as lead:
+    about: dict[str, Any] = {"documents": documents, "only_documents": only_documents}
+    async with open_lead(store, model="offline", offline=offline, **about) as lead:
         outcome = await try_tool(await lead.runtime(), toolbox, spec, given, offline=offline)
     failure = outcome.failure
     if failure is not None:

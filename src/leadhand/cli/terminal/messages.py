@@ -106,8 +106,8 @@ def limits_line(definition: RunDefinition) -> str:
     """Return the main limits of a run in one line."""
     limits = definition.limits
     parts = (
-        "no budget" if limits.budget_nanousd is None else money(usd(limits.budget_nanousd)),
-        "no time limit" if limits.timeout_s is None else duration(limits.timeout_s),
+        "no budget" if limits.budget is None else money(limits.budget),
+        "no time limit" if limits.timeout is None else duration(limits.timeout),
         *([count(limits.max_steps, "work order")] if definition.flow == DEFAULT else []),
         count(limits.max_workers, "parallel worker"),
     )

@@ -176,7 +176,7 @@ class Settle(NamedTuple):
             return [settled(step, attempt.attempt, failure)]
         deadline = state.work_deadline if is_work(state, step) else state.deadline
         if deadline is not None and again.not_before is not None and again.not_before >= deadline:
-            limit = f"the run's time limit ({state.definition.limits.timeout_s:g} s)"
+            limit = f"the run's time limit ({state.definition.limits.timeout:g} s)"
             message = f"{failure.message}; {limit} ends before the next attempt"
             return [settled(step, attempt.attempt, out_of_time(message, failure.retry_after_s))]
         return [settled(step, attempt.attempt, failure, final=False), again]
@@ -224,7 +224,7 @@ class Lose(NamedTuple):
 
 def time_is_up(state: RunState, step: StepState) -> Failure:
     """Return why a step ends: the time that is left is for reviews and the answer."""
-    timeout, kept = state.definition.limits.timeout_s or 0.0, state.definition.held_back_s
+    timeout, kept = state.definition.limits.timeout or 0.0, state.definition.held_back_s
     what = "subtasks" if step.counts else "the work"
     message = f"the time for {what} ({timeout - kept:g} of {timeout:g} s) is used up"
     return out_of_time(message)

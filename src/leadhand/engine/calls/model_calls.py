@@ -168,7 +168,7 @@ class ModelCalls:
                 reserved=_reservation(profile, call.request, needs_price=run.needs_prices),
                 kept=kept_after(run, work.step, work.worker),
                 within=work.scopes,
-                shared=tuple(budget.at(now) for budget in run.budgets),
+                shared=tuple(budget.at(now) for budget in run.shared_budgets),
                 request=sent.parts,
                 continues=sent.continues,
             )

@@ -66,7 +66,7 @@ class Host:
 
     @asynccontextmanager
     async def _places(self, work: Work, shared: tuple[SharedLimit, ...]) -> AsyncGenerator[None]:
-        self._tools.limiter.note_waits(self._log(work), work.definition.limits.timeout_s)
+        self._tools.limiter.note_waits(self._log(work), work.definition.limits.timeout)
         async with AsyncExitStack() as held:
             for limit in shared:  # in the same order in every run that has the same limits
                 most = work.definition.limits.max_workers
@@ -90,15 +90,15 @@ class Host:
     async def finish(self, work: Work) -> None:
         """Carry out an attempt whose start is recorded, as :meth:`carry_out` does."""
         log = self._log(work)
-        self._tools.limiter.note_waits(log, work.definition.limits.timeout_s)
+        self._tools.limiter.note_waits(log, work.definition.limits.timeout)
         try:
-            async with Bounded(work.definition.limits.attempt_timeout_s):
+            async with Bounded(work.definition.limits.attempt_timeout):
                 returned = await self._result(work, log)
         except Parked as parked:
             await log.append(AttemptParked(attempt=work.attempt.attempt, open_calls=parked.open_calls))
             return
         except TimeIsUp:
-            message = f"no result within {work.definition.limits.attempt_timeout_s:g} s"
+            message = f"no result within {work.definition.limits.attempt_timeout:g} s"
             returned = failed(work, Failure.of(message, "timeout", FailureClass.TRANSIENT))
         except LeadhandError:
             raise

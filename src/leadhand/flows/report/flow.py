@@ -57,7 +57,7 @@ class ReportFlow(FunctionFlow):
         for stage in stages:
             if stage.agent and stage.agent not in self.agents:
                 how = f"The classes here are: {', '.join(self.agents) or 'none'}."
-                how += did_you_mean(stage.agent, self.agents) or " Add it: --agent FILE, or Leadhand(agents=[…])."
+                how += did_you_mean(stage.agent, self.agents) or " Add it: --agent FILE, or Leadhand(workers=[…])."
                 raise UsageError(f"the stage {stage.name} names the agent {stage.agent!r}, which is not here", how)
         return [worker_of(stage, self.agents.get(stage.agent or "")) for stage in stages]
 

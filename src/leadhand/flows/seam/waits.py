@@ -111,7 +111,7 @@ class Waits:
         )
 
         run = self.state.definition
-        ask = do.Ask(asked, run.limits.approval_timeout_s if run.approve_plan else None)
+        ask = do.Ask(asked, run.limits.approval_timeout if run.approve_plan else None)
 
         def read(now: RunState) -> Approved | Denied:
             answered = now.approvals[key]

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, cast
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Path, Response
 from fastapi import Body as BodyParameter
 from fastapi.responses import JSONResponse
 from pydantic import Field, StringConstraints
 
-from leadhand.app.arguments import limits
 from leadhand.app.steering import operator, questions
 from leadhand.app.steering.access import Scope, allows
 from leadhand.app.steering.follow_ups import load_earlier
 from leadhand.core.decide.requests import ACTED, asks_people, repeated
 from leadhand.core.errors import UnreadableRun
+from leadhand.core.limits import Limits
 from leadhand.core.relations import is_gated
 from leadhand.core.run import RunStatus
 from leadhand.core.state import RunState
@@ -34,7 +34,7 @@ from leadhand.server.routes.dependencies import (
 )
 from leadhand.server.schemas import RunDocument
 from leadhand.server.service import Service
-from leadhand.server.start_request import Body, FollowUp, WholeRunLimits, check_ceilings, loosens, most_of
+from leadhand.server.start_request import Body, FollowUp, check_ceilings, loosens
 
 router = APIRouter(
     route_class=Route,
@@ -53,37 +53,27 @@ class PauseBody(Body):
     reason: Words = ""
 
 
-class NewLimits(WholeRunLimits):
-    """Limits of a run that is continued, for the run as a whole. A missing field keeps its limit."""
+class WithLimits(Body):
+    """Limits of a run that continues, for the run as a whole. A missing one stays as it is."""
 
-    max_turns: Whole | None = Field(
-        default=None,
-        ge=1,
-        le=1_000,
-        description="Maximum turns of the lead of a research run, or of a worker that leads.",
-    )
+    limits: Limits = Field(default=Limits(), description="Other limits of the run.")
 
-    def given(self, service: Service, principal: Principal) -> operator.NewLimits:
+    def given(self, service: Service, principal: Principal) -> Limits:
         """Return the limits that are given. Raises Problem (403) if one is above what the principal may ask for."""
-        changed, usual = self.model_dump(exclude_none=True), service.runtime.settings
-        whole = {name: value for name, value in changed.items() if name != "max_turns"}
-        check_ceilings(whole, limits(usual.limits, **whole), most_of(principal, usual))
-        return cast("operator.NewLimits", changed)
+        check_ceilings(self.limits, service.runtime.settings, principal)
+        return self.limits
 
 
-class ResumeBody(Body):
-    limits: NewLimits = Field(
-        default_factory=NewLimits, description="Other limits, with which a run that ran out continues."
-    )
+class ResumeBody(WithLimits):
+    """How a run is resumed."""
 
 
-class RetryBody(Body):
+class RetryBody(WithLimits):
     subtasks: list[Key] = Field([], description="The subtasks to retry; empty for all failed ones.", max_length=10_000)
     args: dict[str, Any] | None = Field(
         None, description="New arguments for the subtask, replacing all of them. Only for one subtask."
     )
     confirmed: bool = Field(False, description="Include subtasks that made, or may have made, an irreversible call.")
-    limits: NewLimits = Field(default_factory=NewLimits, description="Other limits of the run.")
 
 
 class SkipBody(Body):
@@ -108,10 +98,9 @@ class SignalBody(Body):
     value: Any = Field(None, description="What the flow receives, as JSON.")
 
 
-class ForkBody(Body):
+class ForkBody(WithLimits):
     at: Whole = Field(ge=1, description="The number of the last event that both runs share.", examples=[12])
     confirmed: bool = Field(False, description="Fork even if the run made irreversible calls after that event.")
-    limits: NewLimits = Field(default_factory=NewLimits, description="Other limits of the fork.")
 
 
 @router.post("/cancel", status_code=202, response_model=RunDocument)
@@ -146,7 +135,7 @@ async def resume_run(
     body: Annotated[ResumeBody | None, BodyParameter()] = None,
 ) -> RunDocument:
     """Resume a run that is paused, waiting for approval, or orphaned; with a higher limit, also one that ran out."""
-    given = (body or ResumeBody()).limits.given(service, principal)
+    given = (body or ResumeBody()).given(service, principal)
     async with service.starting(access.rates, principal, run_id):
         with conflicts():
             await service.resume(run_id, principal, given)
@@ -167,7 +156,7 @@ async def retry_subtasks(
     _check_policy(service, state, principal)
     if asked.args is not None and is_gated(state):
         require(principal, Scope.APPROVE)  # nobody has approved a call with these arguments
-    given = asked.limits.given(service, principal)
+    given = asked.given(service, principal)
     request = operator.retry(by=principal.name, subtasks=asked.subtasks, args=asked.args, confirmed=asked.confirmed)
     with conflicts():
         if not asked.confirmed:
@@ -189,7 +178,7 @@ async def _load(service: Service, run_id: str, *subtasks: str) -> RunState:
 def _check_policy(service: Service, state: RunState, principal: Principal) -> None:
     """Raise Problem (403) if the run may make calls that this server's policy would ask this principal about."""
     definition = state.definition
-    if loosens(definition.approve, definition.approve_rules, service.runtime.settings):
+    if loosens({"approve": definition.approve, "approve_rules": definition.approve_rules}, service.runtime.settings):
         require(principal, Scope.APPROVE)
 
 
@@ -270,7 +259,7 @@ async def fork_run(
     run_id: RunId, service: TheService, access: TheAccess, principal: Runner, body: ForkBody, response: Response
 ) -> RunDocument:
     """Start a new run from an event of this one: both share the log up to there. This run does not change."""
-    given = body.limits.given(service, principal)
+    given = body.given(service, principal)
     cut = await operator.cut(service.runtime, run_id, body.at)
     _check_policy(service, cut.state, principal)
     if cut.done and not body.confirmed:

@@ -12,7 +12,7 @@ from fastapi import APIRouter, Header, Query, Response
 from pydantic import BeforeValidator, Field
 
 from leadhand import __version__
-from leadhand.app.arguments import parse_tags
+from leadhand.app.arguments import approvals, parse_tags
 from leadhand.app.export.run_document import followed_by, run_line
 from leadhand.app.steering import questions as labels
 from leadhand.app.steering.access import Scope
@@ -86,7 +86,7 @@ async def start_run(
     include: Include = [],  # noqa: B006
 ) -> RunDocument:
     """Start a run. The server executes it in the background, and the next server continues it after a restart."""
-    if loosens(submission.approve, submission.approve_rules, service.runtime.settings):
+    if loosens(approvals(submission.approve), service.runtime.settings):
         require(principal, Scope.APPROVE)
     submission = of_worker(submission)
     state, again = await service.started_before(submission, principal, idempotency_key), True
