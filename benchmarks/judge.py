@@ -26,7 +26,7 @@ from benchmarks.judging.cases import FILES, Draft, read
 from benchmarks.judging.scores import scores_of, table
 
 from leadhand.core.errors import ConfigurationError, LeadhandError, UsageError
-from leadhand.core.limits import usd
+from leadhand.core.limits import Limits, usd
 from leadhand.verify.judge import Verifier
 
 
@@ -94,10 +94,13 @@ def _measured(options: argparse.Namespace, drafts: Sequence[Draft]) -> int:
 
 
 async def _ask(options: argparse.Namespace, drafts: Sequence[Draft], replies: Replies) -> Asked:
-    limits = {"budget": options.budget, "max_output_tokens": options.max_output_tokens, "allow_unknown_price": True}
+    most = {"budget": options.budget, "max_output_tokens": options.max_output_tokens}
+    limits = Limits(**most, allow_unknown_price=True)
     if options.verifier:
         verifier = _verifier(options.verifier)
-        return await ask(drafts, replies, model=options.verifier, verifier=verifier, at_once=options.at_once, **limits)
+        return await ask(
+            drafts, replies, model=options.verifier, verifier=verifier, at_once=options.at_once, limits=limits
+        )
     if options.model == "offline":
         raise UsageError(
             "the offline model cannot judge",
@@ -105,7 +108,7 @@ async def _ask(options: argparse.Namespace, drafts: Sequence[Draft], replies: Re
         )
     if options.base_url:
         os.environ["LEADHAND_BASE_URL"] = options.base_url
-    return await ask(drafts, replies, model=options.model, at_once=options.at_once, **limits)
+    return await ask(drafts, replies, model=options.model, at_once=options.at_once, limits=limits)
 
 
 def _verifier(place: str) -> Verifier:

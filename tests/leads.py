@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,10 @@ PARTS = ("tools", "flows", "workers", "hooks", "models", "store", "verifier", "o
 
 
 def leadhand_of(model: Any = None, **given: Any) -> Leadhand:
-    """Return a Leadhand with limits, settings of a process (``documents``, ``strict``, …), and parts, by name."""
+    """Return a Leadhand with limits, settings of a process (``documents``, ``strict``, …), and parts, by name.
+
+    ``on_text`` gets every piece of text of its runs.
+    """
     by_use = {use: given.pop(f"{use}_model") for use in ("lead", "worker", "review") if f"{use}_model" in given}
     if by_use:
         model = by_use | ({} if model is None else {"default": model})
@@ -26,4 +30,14 @@ def leadhand_of(model: Any = None, **given: Any) -> Leadhand:
     if isinstance(given.get("store"), str | Path):
         given["database"] = given.pop("store")
     parts = {name: given.pop(name) for name in PARTS if name in given}
-    return leadhand_with(settings(model=model, limits=limits, **given), **parts)
+    on_text = given.pop("on_text", None)
+    lead = leadhand_with(settings(model=model, limits=limits, **given), **parts)
+    if on_text is not None:
+        lead._open = partial(_opened, lead._open, on_text)  # pyright: ignore[reportPrivateUsage, reportAttributeAccessIssue]
+    return lead
+
+
+async def _opened(open_runtime: Any, on_text: Any, **how: Any) -> Any:
+    runtime = await open_runtime(**how)
+    runtime.texts.on_text = on_text
+    return runtime

@@ -130,12 +130,12 @@ async def ask(
     *,
     model: str,
     verifier: Verifier | None = None,
+    limits: Limits | None = None,
     at_once: int = 8,
-    **limits: Any,
 ) -> Asked:
     """Ask a model, or a verifier with this name, and add its ``replies`` as they come.
 
-    ``limits`` are arguments of Leadhand, such as a budget. Raises ConfigurationError for a model that cannot be used.
+    ``limits`` are those of the whole run, such as a budget. Raises ConfigurationError for a model that cannot be used.
     """
     asked = Asked()
     flow = asking(drafts, replies, model, verifier, asked)
@@ -148,8 +148,7 @@ async def ask(
             verifier=verifier,
             check="off",
             home=home,
-            limits=Limits(max_workers=at_once, timeout=None),
-            **limits,
+            limits=Limits(max_workers=at_once, timeout=None).patched(limits),
         ) as lead:
             run = await lead.start("Measure the judge", flow=flow.name)
             async for entry in run:

@@ -17,7 +17,8 @@ from store_memory import memory, transact
 from leadhand.core.budget import Account, Budget
 from leadhand.core.errors import BudgetRefused, Failure
 from leadhand.core.events import AnyEvent, AttemptParked, AttemptReturned, ModelCallBegan, ModelCallReturned, RunStarted
-from leadhand.core.limits import LARGEST, Ceiling, Limits, Money, Usage, usd
+from leadhand.core.limits import Ceiling, Limits, Money, Usage, usd
+from leadhand.core.money import LARGEST
 from leadhand.core.run import ModelChoice, RunDefinition
 from leadhand.stores.codec import encode
 from leadhand.stores.connection import Connection

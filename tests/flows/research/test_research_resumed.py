@@ -60,7 +60,7 @@ def opened(home: Path, scripted: ScriptedModel, **more: Any) -> Leadhand:
 def continued(home: Path, scripted: ScriptedModel, run_id: str, **limits: Any) -> tuple[Answer, list[str]]:
     """Resume the run, and return its answer and the requests that were made for it."""
     before = len(scripted.requests)
-    answer = opened(home, scripted).resume_sync(run_id, **limits)
+    answer = opened(home, scripted).resume_sync(run_id, limits=Limits(**limits))
     return answer, made(scripted)[before:]
 
 
@@ -255,7 +255,7 @@ async def test_an_allowance_that_is_used_up_is_not_tried_again_unless_it_is_rais
 
 
 async def test_max_turns_is_refused_where_no_lead_has_turns_and_out_of_range(home: Path) -> None:
-    async with Leadhand("offline", home=home, model="offline") as world:
+    async with Leadhand("offline", home=home) as world:
         answer = await world.run("What is the weather in Paris?")
         for value in (9, 0, 1_001, True, "9"):
             with refused(UsageError, "turns"):

@@ -13,10 +13,9 @@ import sys
 import time
 from typing import Any
 
-from leads import leadhand_of
 from pydantic import BaseModel
 
-from leadhand import Limits, Worker, tool
+from leadhand import Leadhand, Limits, Worker, tool
 from leadhand.flows import FlowContext, flow
 from leadhand.ports.models import ModelRequest
 from leadhand.testing.scripted_model import ScriptedModel, brief_of, calls, gives, says
@@ -132,8 +131,7 @@ async def answer(request: ModelRequest) -> Any:
 async def live() -> None:
     models = ScriptedModel().on(lambda _: True, always=answer)
     flows = [researched, mails, posts, orders, rolls]
-    given: dict[str, Any] = {"database": CONFIG["url"]} if "url" in CONFIG else {}
-    async with leadhand_of(
+    async with Leadhand(
         flows=flows,
         models=models,
         tools=[send_mail],
@@ -141,7 +139,7 @@ async def live() -> None:
         check="off",
         approve="auto",
         limits=Limits(budget=None, max_workers=4),
-        **given,
+        store=CONFIG.get("url"),
     ) as lead:
         if "resume" in CONFIG:
             run = await lead.resume(CONFIG["resume"])
