@@ -133,8 +133,8 @@ async def test_a_follow_up_sees_the_run_before_it_and_the_program_its_own_object
     async def following(run: FlowContext) -> str:
         return f"{run.deps['name']}: {run.earlier.answer if run.earlier is not None else 'first'}"
 
-    async with Lives(tmp_path).life(following, deps={"name": "me"}) as lead:
-        run, answer = await finished(lead, following)
+    async with Lives(tmp_path).life(following) as lead:
+        run, answer = await finished(lead, following, deps={"name": "me"})
         assert answer.text == "me: first"
-        later = await (await run.follow_up("and then?")).answer()
-    assert later.text == "me: me: first"
+        later = await (await run.follow_up("and then?", deps={"name": "you"})).answer()
+    assert later.text == "you: me: first"
