@@ -17,8 +17,9 @@ from server.teams import Office, team
 from leadhand import Leadhand
 from leadhand.app.runtime import listings
 from leadhand.app.runtime.driver import Resumer
+from leadhand.app.runtime.runtime import Runtime
 from leadhand.app.steering.approvals import find_approval
-from leadhand.core.errors import ConfigurationError
+from leadhand.core.errors import ConfigurationError, StoreError
 from leadhand.server import app
 
 
@@ -212,6 +213,26 @@ async def test_a_run_whose_driving_fails_is_not_tried_again_at_once(
         await looks(api, 10)
     assert 1 <= len(tried) <= 2, "one second has not passed three times over"
     assert "version 99" in caplog.text
+
+
+async def test_one_run_that_cannot_be_read_costs_the_others_nothing(
+    opened: Opened, office: Office, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    good = await left_in(opened, office)
+    bad = await left_in(opened, office, "measure Lyon, measure Rome")
+    office.gate.set()
+    genuine = Runtime.take_over
+
+    async def damaged(self: Runtime, run_id: str) -> Any:
+        if run_id == bad:
+            raise StoreError(f"damaged: {bad}", "Restore it.")
+        return await genuine(self, run_id)
+
+    monkeypatch.setattr(Runtime, "take_over", damaged)
+    async with opened() as api:
+        assert (await api.over(good))["status"] == "succeeded"
+        await looks(api, 5)
+    assert len([each for each in caplog.records if f"damaged: {bad}" in each.getMessage()]) == 1
 
 
 async def test_an_orphan_is_found_behind_any_number_of_runs_that_are_driven(
