@@ -83,7 +83,7 @@ def test_the_command_that_continues_a_run_names_the_limit_to_raise_and_works_as_
     for verb in ("resume", "retry"):
         leadhand("runs", verb, run_id).refused(f"leadhand {' '.join(command)}")
         leadhand("runs", verb, run_id, "--max-turns", "1").refused("1")
-    leadhand("runs", "resume", run_id, "--max-turns", "0").refused("--max-turns", "1000")
+    leadhand("runs", "resume", run_id, "--max-turns", "0").refused("--max-turns", "1,000")
 
     assert leadhand(*command).code == 0
     leadhand(*command[:-1], "19").refused(f"leadhand runs show {run_id}")
