@@ -96,9 +96,15 @@ def test_an_answer_that_cannot_count_is_refused_and_changes_nothing(leadhand: An
     leadhand("answer", run_id, "Lyon").refused("cancelled", "--continue")
 
 
-def test_a_terminal_prompts_for_the_answer(
+def test_a_terminal_prompts_for_the_answer_and_later_leaves_the_question_open(
     leadhand: Any, power: Any, server: ScriptedServer, terminal: Terminal
 ) -> None:
+    child = terminal(*ASK, "--tools", power.tools, columns=300)
+    child.expect(PROMPT)
+    child.sendline("later")
+    assert "leadhand answer" in rest_of(child)
+    assert (child.exitstatus, leadhand.listing()["status"]) == (4, "waiting")
+
     child = terminal(*ASK, "--tools", power.tools)
     child.expect(PROMPT)
     child.sendline("")
@@ -107,16 +113,6 @@ def test_a_terminal_prompts_for_the_answer(
 
     assert "Lyon: 40 dB" in rest_of(child)
     assert child.exitstatus == 0
-
-
-def test_later_leaves_the_question_open(leadhand: Any, power: Any, server: ScriptedServer, terminal: Terminal) -> None:
-    child = terminal(*ASK, "--tools", power.tools, columns=300)
-    child.expect(PROMPT)
-    child.sendline("later")
-
-    assert "leadhand answer" in rest_of(child)
-    assert child.exitstatus == 4
-    assert leadhand.listing()["status"] == "waiting"
 
 
 def test_a_process_that_is_killed_while_it_waits_for_the_answer_loses_nothing(

@@ -65,31 +65,26 @@ def test_the_list_shows_all_that_is_known_of_a_call(leadhand: Any) -> None:
     assert re.search(r"expires.* (1 h|59 min)", listed.out)
     page = leadhand("runs", "show", asked["run_id"])
     assert page.command("approvals approve") == ["approvals", "approve", asked["approval_id"]]
+    settled = leadhand("approvals", "settle", asked["approval_id"], "--happened")
+    settled.refused(f"approvals approve {asked['approval_id']}", "deny")
 
 
-def test_the_newest_question_comes_first_and_a_beginning_of_its_id_will_do(leadhand: Any) -> None:
+def test_the_newest_question_comes_first_and_the_beginning_of_one_id_names_it(leadhand: Any, similar_ids: None) -> None:
     first, second = waiting(leadhand), waiting(leadhand)
-    listed = leadhand("approvals", "list", "--json").json
-    assert [asked["approval_id"] for asked in listed] == [second["approval_id"], first["approval_id"]]
-
-    length = next(n for n in range(1, 9) if first["approval_id"][:n] != second["approval_id"][:n])
-    assert leadhand("approvals", "deny", first["approval_id"][:length].upper()).code == 0
-    left = leadhand("approvals", "approve", second["run_id"])
-    assert left.code == 0, "one question is left"
-
-
-def test_what_may_be_several_questions_is_answered_with_their_ids(leadhand: Any, similar_ids: None) -> None:
-    first, second = waiting(leadhand), waiting(leadhand)
+    assert leadhand("approvals", "list", "--json").json == [second, first]
 
     leadhand("approvals", "approve", first["run_id"][:7]).refused(first["approval_id"], second["approval_id"])
-    assert leadhand("approvals", "approve", first["run_id"]).code == 0
+    length = next(n for n in range(1, 9) if first["approval_id"][:n] != second["approval_id"][:n])
+    assert leadhand("approvals", "deny", first["approval_id"][:length].upper()).code == 0
     assert leadhand("approvals", "approve", second["run_id"]).code == 0
 
 
-def test_a_no_is_told_with_its_reason(leadhand: Any) -> None:
+def test_a_no_is_told_with_its_reason_and_is_final(leadhand: Any) -> None:
     asked = waiting(leadhand)
 
     answered = leadhand("approvals", "deny", asked["approval_id"], "--reason", "too dear")
+    for command in ("approve", "deny"):
+        leadhand("approvals", command, asked["approval_id"]).refused(asked["approval_id"])
     resumed = leadhand(*answered.command("runs resume"))
 
     assert resumed.code == 1
@@ -113,14 +108,6 @@ def test_a_yes_to_other_arguments_is_checked_and_made_with_those(leadhand: Any) 
 
     assert "paid 20 to Ann" in resumed.out
     assert leadhand.calls == {"paid Ann": 1}
-
-
-def test_a_question_is_answered_once(leadhand: Any) -> None:
-    asked = waiting(leadhand)
-    assert leadhand("approvals", "approve", asked["approval_id"]).code == 0
-
-    for command in ("approve", "deny"):
-        leadhand("approvals", command, asked["approval_id"]).refused(asked["approval_id"])
 
 
 def test_one_yes_may_hold_for_the_whole_run(leadhand: Any) -> None:
@@ -150,6 +137,7 @@ def test_silence_is_a_no_when_the_time_is_up(leadhand: Any) -> None:
 @pytest.mark.parametrize(
     ("rules", "code", "calls"),
     [
+        (["auto"], 0, {"paid Bob": 1}),
         (["ask", "tool:pay_*=auto"], 0, {"paid Bob": 1}),
         (["auto", "effect:once=ask"], 4, {}),
         (["tool:pay_tool=never", "effect:once=auto"], 1, {}),
@@ -208,28 +196,18 @@ def test_a_call_that_did_not_happen_is_made_again(leadhand: Any, doubtful: Any) 
     assert leadhand.calls == {"sent Bob": 2}
 
 
-def test_a_question_about_a_call_to_come_is_not_settled(leadhand: Any) -> None:
-    asked = waiting(leadhand)
-
-    leadhand("approvals", "settle", asked["approval_id"], "--happened").refused(
-        f"approvals approve {asked['approval_id']}", "deny"
-    )
-
-
-def test_a_run_that_is_cancelled_asks_nothing_any_more(leadhand: Any) -> None:
-    asked = waiting(leadhand)
-    assert leadhand("runs", "cancel", asked["run_id"]).code == 0
-
-    assert leadhand("approvals", "list").out == ""
-    leadhand("approvals", "approve", asked["approval_id"]).refused()
-
-
-def test_an_answer_to_one_of_several_requests_does_not_ask_to_resume_the_run(leadhand: Any) -> None:
+def test_an_answer_to_one_of_several_asks_nobody_to_resume_and_a_cancel_ends_the_others(
+    leadhand: Any,
+) -> None:
     asked = waiting(leadhand, request="Pay 30 to Bob and pay 20 to Ann")
     answered = leadhand("approvals", "approve", asked["approval_id"])
     assert asked["run_id"] in answered.err
     assert answered.command("runs show") == ["runs", "show", leadhand.listing()["run_id"]]
     assert "runs resume" not in answered.err
+    (left,) = leadhand("approvals", "list", "--json").json
+    assert leadhand("runs", "cancel", asked["run_id"]).code == 0
+    assert leadhand("approvals", "list").out == ""
+    leadhand("approvals", "approve", left["approval_id"]).refused()
 
 
 def test_a_run_is_resumed_with_the_tools_that_it_still_needs(leadhand: Any, slow_tools: str) -> None:

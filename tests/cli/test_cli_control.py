@@ -23,7 +23,6 @@ from leadhand.testing.faults import served_by
 from leadhand.testing.model_server import ScriptedServer
 
 ARGS = {"amount": 30, "to": "Bob"}
-CALLED = "pay_tool · 30, Bob"
 CALL = OpenCall(call_id="c0", kind="effect", tool="pay_tool", args=ARGS)
 QUESTION = Approval.model_validate(
     {"approval_id": "wo-001.0/t0/c0", "attempt": "wo-001.0/a1", "tool": "pay_tool", "args": ARGS, "effect": "once"}
@@ -230,8 +229,23 @@ def test_a_run_whose_process_died_is_taken_up_by_who_wants_something_of_it(leadh
     assert leadhand.calls == {"Rome": 2, "Oslo": 2}
 
 
-def test_a_tool_that_is_missing_is_said_before_anything_is_on_record(leadhand: Any, power: Power) -> None:
+IMPOSSIBLE = (
+    ("runs retry RUN --subtask wo-001.9", "wo-001.9", "2"),
+    ("runs retry RUN --subtask first", "'first'"),
+    ("runs retry RUN --subtask wo-001.0", "wo-001.0"),
+    ("runs supply RUN --subtask wo-001.1 --summary ' '",),
+    ("runs supply RUN --subtask wo-001.1 --summary x --result {", "--result"),
+    ("runs supply RUN --subtask wo-001.0 --summary x", "wo-001.0", "completed"),
+    ("runs fork RUN --at 0", "0"),
+    ("runs fork RUN --at 9999", "9999"),
+)
+"""What cannot be done to a run whose subtask wo-001.1 failed, and what the error names."""
+
+
+def test_what_cannot_be_done_is_said_before_anything_is_on_record(leadhand: Any, power: Power) -> None:
     run_id = failed_in_part(leadhand, power)
+    for line, *named in IMPOSSIBLE:
+        leadhand(*shlex.split(line.replace("RUN", run_id))).refused(*named)
     before = leadhand.listing()["last_seq"]
 
     more = ["--max-requests", "99"]
@@ -246,49 +260,20 @@ def test_a_tool_that_is_missing_is_said_before_anything_is_on_record(leadhand: A
     assert [(run["run_id"], run["last_seq"]) for run in leadhand("runs", "list", "--json").json] == [(run_id, before)]
 
 
-IMPOSSIBLE = (
-    ("runs retry RUN --subtask wo-001.9", "wo-001.9", "2"),
-    ("runs retry RUN --subtask first", "'first'"),
-    ("runs retry RUN --subtask wo-001.0", "wo-001.0"),
-    ("runs supply RUN --subtask wo-001.1 --summary ' '",),
-    ("runs supply RUN --subtask wo-001.1 --summary x --result {", "--result"),
-    ("runs supply RUN --subtask wo-001.0 --summary x", "wo-001.0", "completed"),
-    ("runs fork RUN --at 0", "0"),
-    ("runs fork RUN --at 9999", "9999"),
-)
-"""What cannot be done to a run whose subtask wo-001.1 failed, and what the error names."""
-
-
-def test_what_cannot_be_is_refused(leadhand: Any, power: Power) -> None:
-    run_id = failed_in_part(leadhand, power)
-    for line, *named in IMPOSSIBLE:
-        leadhand(*shlex.split(line.replace("RUN", run_id))).refused(*named)
-
-
 ASSIGNED_FIRST = ev.StepIssued(step=Step(step_id="wo-001.0", worker=RoleName.WORK))
 
 
 DECISIONS = (
-    ([ev.AttemptParked(attempt="wo-001.0/a1", open_calls=(CALL,))], "wo-001.0 find · Rome", CALLED),
-    (
-        [
-            ev.ApprovalRequested(approval=QUESTION),
-            ev.ApprovalAnswered(approval_id="wo-001.0/t0/c0", approve=False, expired=True),
-        ],
-        "wo-001.0 find · Rome",
-    ),
-    ([ev.RequestDecided(what="skip", declined="it is under way")], "skip", "it is under way"),
-    ([ev.RequestDecided(what="retry", steps=("wo-001.0",), args={"place": "Rome"}, by="Ann")], "wo-001.0", "Ann"),
-    ([ev.StepSettled(step="wo-001.0", ok=False, by="Ann", failure=skipped("Ann", ""))], "wo-001.0 find · Rome", "Ann"),
+    [ev.AttemptParked(attempt="wo-001.0/a1", open_calls=(CALL,))],
+    [
+        ev.ApprovalRequested(approval=QUESTION),
+        ev.ApprovalAnswered(approval_id="wo-001.0/t0/c0", approve=False, expired=True),
+    ],
+    [ev.RequestDecided(what="skip", declined="it is under way")],
+    [ev.RequestDecided(what="retry", steps=("wo-001.0",), args={"place": "Rome"}, by="Ann")],
+    [ev.StepSettled(step="wo-001.0", ok=False, by="Ann", failure=skipped("Ann", ""))],
 )
-"""What people and silence decide, and what its line of progress names."""
-
-
-@pytest.mark.parametrize("row", DECISIONS, ids=[row[0][-1].type for row in DECISIONS])
-def test_what_people_and_silence_decide_is_told_in_a_line(row: tuple[Any, ...]) -> None:
-    events, *data = row
-    line = steps(ASSIGNED_FIRST, *events)[-1]
-    assert [each for each in data if each not in line] == []
+"""What people and silence decide; the golden file has the line of progress of each."""
 
 
 # --- workers that work for workers -------------------------------------------------------------------------------
@@ -332,16 +317,6 @@ WAITS = (
     parked("wo-001.0/t0/c0/a2", "effect", "asks"),
     ev.AttemptScheduled(attempt="wo-001.0/a2", continues="wo-001.0/a1"),
 )
-
-
-def test_what_a_worker_waits_for_is_told_by_its_kind() -> None:
-    told = steps(*WAITS)
-    first, _, *later = told[1:]
-    assert "wo-001.0 find · Rome" in first
-    assert told[2] == "None", "the work that it waits for has lines of its own"
-    started, approval, confirmation = (line for line in later if line != "None")
-    assert all("research_tool" in line and "find" in line for line in (started, approval, confirmation))
-    assert (approval.count(CALLED), confirmation.count(CALLED)) == (1, 2)
 
 
 TOLD = "what the run itself says"

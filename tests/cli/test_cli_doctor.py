@@ -58,24 +58,26 @@ def test_a_newer_database_fails_and_the_rest_is_checked_all_the_same(leadhand: A
     assert (found["database"], found["model"]) == ("fail", "ok")
 
 
-def test_a_model_without_its_key_fails(leadhand: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("LEADHAND_MODEL", "openai:gpt-9")
+@pytest.mark.parametrize(
+    ("environment", "check", "level", "named"),
+    [
+        ("LEADHAND_MODEL=openai:gpt-9", "model", "fail", ("OPENAI_API_KEY",)),
+        ("LEADHAND_MODEL=ollama:llama3.1", "reach", "fail", ("http://127.0.0.1:9/v1",)),
+        ("LEADHAND_BASE_URL=http://127.0.0.1:9/v1", "model", "fail", ("LEADHAND_BASE_URL", "http://127.0.0.1:9/v1")),
+        ("ANTHROPIC_API_KEY=sk-secret", "model", "ok", ("ANTHROPIC_API_KEY", "uv add", "leadhand[anthropic]")),
+    ],
+)
+def test_the_model_of_the_environment_is_checked(
+    leadhand: Any, monkeypatch: pytest.MonkeyPatch, environment: str, check: str, level: str, named: tuple[str, ...]
+) -> None:
+    monkeypatch.setenv(*environment.split("="))
+    monkeypatch.setattr(connection, "is_installed", lambda provider: False)
 
-    assert levels(leadhand)["model"] == "fail"
+    found = finding(leadhand, check, level)
 
-
-def test_a_local_model_is_looked_for(leadhand: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("LEADHAND_MODEL", "ollama:llama3.1")
-
-    assert "http://127.0.0.1:9/v1" in finding(leadhand, "reach", "fail")
-
-
-def test_an_address_without_models_fails_with_its_cause(leadhand: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("LEADHAND_BASE_URL", "http://127.0.0.1:9/v1")
-
-    assert "LEADHAND_BASE_URL" in finding(leadhand, "model", "fail")
-    ran = leadhand("run", "What's the weather in Paris?")
-    ran.refused("LEADHAND_BASE_URL", "http://127.0.0.1:9/v1", code="configuration")
+    assert [each for each in named if each not in found] == []
+    if (check, level) == ("model", "fail"):
+        leadhand("run", "What's the weather in Paris?").refused(*named, code="configuration")
 
 
 @pytest.mark.parametrize(
@@ -118,14 +120,6 @@ def serving(status: int, body: str) -> Iterator[int]:
         finally:
             server.shutdown()
             thread.join()
-
-
-def test_a_key_that_needs_an_extra_is_named_with_it(leadhand: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-secret")
-    monkeypatch.setattr(connection, "is_installed", lambda provider: False)
-
-    found = finding(leadhand, "model", "ok")
-    assert [each for each in ("ANTHROPIC_API_KEY", "uv add", "leadhand[anthropic]") if each not in found] == []
 
 
 @pytest.mark.slow

@@ -7,14 +7,9 @@ from typing import Any
 REQUEST = "Measure the noise in Rome"
 
 
-def test_when_nobody_drives_a_run_only_this_process_is_there(leadhand: Any) -> None:
-    listed = leadhand("hosts", "list")
-    assert (listed.code, listed.out) == (0, "")
+def test_a_process_that_drives_a_run_is_listed_until_it_dies(leadhand: Any) -> None:
     (here,) = leadhand("hosts", "list", "--json").json
     assert (here["here"], here["runs"]) == (True, [])
-
-
-def test_a_process_that_drives_a_run_is_listed_until_it_is_over(leadhand: Any) -> None:
     driving = leadhand.start("run", "--offline", "--tools", leadhand.tools, REQUEST)
     leadhand.wait(lambda: leadhand.calls["Rome"], "the call in Rome")
     (run,) = leadhand("runs", "list", "--json").json
@@ -27,18 +22,7 @@ def test_a_process_that_drives_a_run_is_listed_until_it_is_over(leadhand: Any) -
     assert head.split() == ["HOST", "RUN", "STATUS", "REQUEST"]
     assert line.split("  ") == [run["owner"], run["run_id"], "running", REQUEST]
 
-    leadhand.open_gate()
-    driving.communicate(timeout=90)
-    assert driving.returncode == 0
-    assert leadhand("hosts", "list").out == ""
-
-
-def test_a_process_that_died_is_gone(leadhand: Any) -> None:
-    driving = leadhand.start("run", "--offline", "--tools", leadhand.tools, REQUEST)
-    leadhand.wait(lambda: leadhand.calls["Rome"], "the call in Rome")
     driving.kill()
     driving.wait(timeout=90)
-
     assert leadhand("hosts", "list").out == ""
-    (run,) = leadhand("runs", "list", "--json").json
-    assert run["orphan"] is True
+    assert leadhand.listing()["orphan"] is True

@@ -8,18 +8,12 @@ from pathlib import Path
 import pytest
 from cli.conftest import CommandLine
 
-from leadhand.cli.app import main
-
+WEATHER = ("run", "--offline", "What is the weather in Paris?")
 SCHEMA = {
     "type": "object",
     "properties": {"location": {"type": "string"}, "temperature_max": {"type": "number"}},
     "required": ["location", "temperature_max"],
 }
-
-
-@pytest.fixture
-def home(tmp_path: Path) -> str:
-    return str(tmp_path / "home")
 
 
 def schema(tmp_path: Path, content: object = SCHEMA) -> str:
@@ -28,32 +22,22 @@ def schema(tmp_path: Path, content: object = SCHEMA) -> str:
     return str(path)
 
 
-def test_the_value_is_printed_and_kept(capsys: pytest.CaptureFixture[str], tmp_path: Path, home: str) -> None:
-    words = ["run", "--offline", "--home", home, "What is the weather in Paris?", "--output-schema", schema(tmp_path)]
-    assert main(words) == 0
-    out = capsys.readouterr()
-    value = json.loads(out.out)
-    assert value["location"] == "Paris"
-    assert isinstance(value["temperature_max"], float)
-    run_id = next(line.split()[1] for line in out.err.splitlines() if line.startswith("run "))
-    assert main(["runs", "show", run_id, "--home", home, "--json"]) == 0
-    document = json.loads(capsys.readouterr().out)
-    assert document["value"] == value
-    assert "Paris" in document["answer"]
-    assert main(["runs", "show", run_id, "--home", home]) == 0
-    assert '"location": "Paris"' in capsys.readouterr().out
+def test_the_value_is_printed_and_kept(leadhand: CommandLine, tmp_path: Path) -> None:
+    result = leadhand(*WEATHER, "--output-schema", schema(tmp_path))
+    assert (result.code, result.json["location"]) == (0, "Paris")
+    assert isinstance(result.json["temperature_max"], float)
+    run_id = leadhand.listing()["run_id"]
+    document = leadhand("runs", "show", run_id, "--json").json
+    assert (document["value"], "Paris" in document["answer"]) == (result.json, True)
+    assert '"location": "Paris"' in leadhand("runs", "show", run_id).out
 
 
 def test_what_cannot_be_shaped_leaves_stdout_empty_and_the_text_on_stderr(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path, home: str
+    leadhand: CommandLine, tmp_path: Path
 ) -> None:
     wrong = {"type": "object", "properties": {"price": {"type": "number"}}, "required": ["price"]}
-    words = ["run", "--offline", "--home", home, "What is the weather in Paris?"]
-    assert main([*words, "--output-schema", schema(tmp_path, wrong)]) == 3
-    out = capsys.readouterr()
-    assert out.out == ""
-    assert "Paris" in out.err
-    assert "price" in out.err
+    result = leadhand(*WEATHER, "--output-schema", schema(tmp_path, wrong))
+    assert (result.code, result.out, "Paris" in result.err, "price" in result.err) == (3, "", True, True)
 
 
 @pytest.mark.parametrize(

@@ -88,7 +88,11 @@ def waiting(leadhand: CommandLine) -> str:
 
 
 def test_a_run_of_a_flow_of_ones_own_shows_its_steps_todos_and_artifacts(leadhand: CommandLine, team: Path):
-    assert run(leadhand).code == Exit.ANSWERED
+    done = run(leadhand)
+    assert done.code == Exit.ANSWERED
+    for part in ("North", "South"):
+        starts, ends = (line.split() for line in done.err.splitlines() if part in line)
+        assert ("lead)" in starts, "lead)" in ends) == (True, True), "it is told for whom the work is done"
     shown = leadhand("runs", "show", leadhand.listing()["run_id"]).out
     assert "work order" not in shown
     lines = [line.split() for line in shown.splitlines()]
@@ -104,9 +108,6 @@ def test_a_run_of_a_flow_of_ones_own_shows_its_steps_todos_and_artifacts(leadhan
         ["notes.md", "2"],
     ]
 
-
-def test_the_run_document_lists_every_step_with_its_status(leadhand: CommandLine, team: Path):
-    assert run(leadhand).code == Exit.ANSWERED
     document = leadhand("runs", "show", leadhand.listing()["run_id"], "--json").json
     lead, north, south = document["steps"]
     assert {**lead, "summary": ""} == {
@@ -153,14 +154,6 @@ def test_a_list_that_is_not_valid_json_is_named(leadhand: CommandLine, team: Pat
     refused = run(leadhand, "--option", "places=[Paris")
     refused.refused("team", "'[Paris'", "places", "list")
     assert getattr(refused.error, "field", "") == "options.places"
-
-
-def test_delegated_work_has_lines_of_its_own(leadhand: CommandLine, team: Path):
-    lines = [line.split() for line in run(leadhand).err.splitlines()]
-    for part in ("North", "South"):
-        starts, ends = (line for line in lines if part in line)
-        assert "lead)" in starts, "it is told for whom the work is done"
-        assert "lead)" in ends
 
 
 @pytest.mark.parametrize(("outcome", "seconds"), [("parked", 12.0), ("failed", 2.0)])

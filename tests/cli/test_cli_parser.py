@@ -53,6 +53,12 @@ LINES: list[tuple[str, str, list[str], dict[str, Any]]] = [
     ("run hello --budget 1 --budget 2", "run", ["hello"], {"limits": LimitFlags(given={"budget": 2.0})}),
     ("run hello --home= --model=", "run", ["hello"], {"store": DriverFlags(home=""), "models": ModelFlags(model="")}),
     ("run -- --not-a-flag", "run", ["--not-a-flag"], {}),
+    ("run -- --help", "run", ["--help"], {}),
+    ("run --json -- '-5 degrees?'", "run", ["-5 degrees?"], {"output": Output(json=True)}),
+    ("run - --budget 2", "run", ["-"], {"limits": LimitFlags(given={"budget": 2.0})}),
+    ("run x --max-requests 7 --max-tokens 9", "run", ["x"], {
+        "limits": LimitFlags(given={"max_requests": 7, "max_tokens": 9})
+    }),
     ("run --json -- -", "run", ["-"], {"output": Output(json=True)}),
     ("run ''", "run", [""], {}),
     ("run - --json", "run", ["-"], {"output": Output(json=True)}),
@@ -100,10 +106,3 @@ def test_a_line_calls_its_command(line: str, name: str, arguments: list[str], fl
 def test_help_is_shown(line: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert parse(shlex.split(line)) is None
     assert "Usage: leadhand" in capsys.readouterr().out
-
-
-def test_help_after_two_dashes_is_a_request() -> None:
-    call = parse(["run", "--", "--help"])
-
-    assert isinstance(call, Call)
-    assert call.arguments == ["--help"]

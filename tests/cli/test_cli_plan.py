@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 REQUEST = "What is the weather in Paris tomorrow?"
-
-
-def run_id_of(leadhand: Any) -> str:
-    return json.loads(leadhand("runs", "list", "--json").out)[0]["run_id"]
 
 
 def test_plan_only_prints_the_plan_and_does_nothing(leadhand: Any) -> None:
     shown = leadhand("run", REQUEST, "--offline", "--plan-only")
     assert shown.code == 0
     assert "weather_tool(" in shown.out
-    run_id = run_id_of(leadhand)
-    document = json.loads(leadhand("runs", "show", run_id, "--json").out)
+    run_id = leadhand.listing()["run_id"]
+    document = leadhand("runs", "show", run_id, "--json").json
     assert (document["status"], document["work_orders"], document["plan_only"]) == ("waiting", [], True)
 
     carried_out = leadhand(*shown.command("runs resume"))
@@ -29,25 +24,24 @@ def test_a_plan_is_approved_on_the_command_line(leadhand: Any) -> None:
     waiting = leadhand("run", REQUEST, "--offline", "--approve-plan")
     assert waiting.code == 4
     assert "weather_tool(" in leadhand("approvals", "list").out
-    assert leadhand("runs", "resume", run_id_of(leadhand)).code == 4
-    (asked,) = json.loads(leadhand("approvals", "list", "--json").out)
+    assert leadhand("runs", "resume", leadhand.listing()["run_id"]).code == 4
+    (asked,) = leadhand("approvals", "list", "--json").json
     assert (asked["kind"], asked["tool"]) == ("plan", "")
     leadhand("approvals", "approve", asked["approval_id"], "--args", '{"goal": "other"}').refused()
     approve = waiting.command("approvals approve")
     assert approve[2] == asked["approval_id"]
     assert leadhand(*approve).code == 0
     leadhand(*approve).refused()
-    assert leadhand("runs", "resume", run_id_of(leadhand)).code == 0
+    assert leadhand("runs", "resume", leadhand.listing()["run_id"]).code == 0
 
 
 def test_a_denied_plan_ends_the_run(leadhand: Any) -> None:
     leadhand("run", REQUEST, "--offline", "--approve-plan")
-    (asked,) = json.loads(leadhand("approvals", "list", "--json").out)
+    (asked,) = leadhand("approvals", "list", "--json").json
     assert leadhand("approvals", "deny", asked["approval_id"]).code == 0
-    assert leadhand("runs", "resume", run_id_of(leadhand)).code == 1
+    assert leadhand("runs", "resume", leadhand.listing()["run_id"]).code == 1
 
 
 def test_a_run_has_instructions_and_tools_of_its_own(leadhand: Any) -> None:
     done = leadhand("run", REQUEST, "--offline", "--instructions", "Be brief.", "--only-tool", "weather_tool", "--json")
-    document = json.loads(done.out)
-    assert (document["instructions"], document["tools"]) == ({"*": "Be brief."}, ["weather_tool"])
+    assert (done.json["instructions"], done.json["tools"]) == ({"*": "Be brief."}, ["weather_tool"])

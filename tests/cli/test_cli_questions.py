@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -20,6 +20,8 @@ NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)
 
 def test_arguments_are_edited_checked_and_shown_before_the_yes(leadhand: Any, terminal: Terminal) -> None:
     child = terminal("run", "--offline", "--tools", leadhand.tools, "Pay 30 to Bob")
+    child.expect(MENU)
+    child.sendline("perhaps")
     for typed, told in (
         ('{"amount": 20', "JSON"),
         ('{"amount": 20}', '"to"'),
@@ -148,14 +150,6 @@ def test_the_reason_of_a_hook_is_shown_and_hides_nothing() -> None:
     (line,) = [line for line in shown if "limits:AskAbove" in line]
     assert line.endswith(r"more than\u202e 10")
     assert not [line for line in card(question(hook="limits:cap"), NOON, width=None) if "limits" in line]
-
-
-def test_the_effect_and_the_end_are_told() -> None:
-    asked = question(expires_at=NOON + timedelta(hours=1), args={}, asked_for="tell_ann")
-    shown = card(asked, NOON + timedelta(minutes=2), width=80)
-
-    told = ("once", "tell_ann (wo-001.0), 2 min", "run_1", "write to Ann", "58 min")
-    assert [data in line for data, line in zip(told, shown[1:], strict=True)] == [True] * 5, shown
 
 
 def test_another_call_is_another_question() -> None:

@@ -12,7 +12,6 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import pytest
-from cli.conftest import BROKEN
 
 from leadhand import __version__
 from leadhand.cli.commands import runs
@@ -57,20 +56,6 @@ def test_stream_json_is_every_event_in_order_and_the_document_last(leadhand: Any
     assert last["document"]["last_seq"] == events[-1]["seq"]
 
 
-def test_what_tools_print_does_not_get_into_the_answer(leadhand: Any) -> None:
-    result = leadhand("run", "--offline", "--tools", leadhand.tools, "--json", "Measure the noise in Paris")
-
-    assert "40 dB" in result.json["answer"]
-    assert "this goes to stderr" in result.err
-
-
-def test_an_answer_does_not_steer_the_terminal(leadhand: Any) -> None:
-    result = leadhand("run", "--offline", "--tools", leadhand.tools, "Measure the noise in Paris")
-
-    assert "Paris: 40 dB" in result.out
-    assert "\x1b" not in result.out + result.err
-
-
 @pytest.mark.parametrize(
     "how", [("show", "--json"), *(("export", each) for each in ("--jsonl", "--json", "--md", "--html"))]
 )
@@ -98,52 +83,6 @@ def test_no_model_named_and_none_found_takes_the_built_in_one_and_says_why(leadh
     assert model[:2] == ["model", "offline"]
     assert len(model) > 3, "it says why"
     assert limits[:8] == ["limits", "$0.50", "·", "1", "min", "·", "1", "work"]
-
-
-def test_what_could_not_be_answered_is_told_and_ends_with_3(leadhand: Any) -> None:
-    result = leadhand("run", "--offline", "--tools", leadhand.tools, "Measure the noise in Paris and Oslo")
-
-    assert result.code == 3
-    assert "Paris: 40 dB" in result.out
-    assert f"wo-001.1 measure_oslo · Oslo: {BROKEN} (unavailable)" in result.err
-
-
-def test_nothing_answered_ends_with_1(leadhand: Any) -> None:
-    result = leadhand("run", "--offline", "--tools", leadhand.tools, "Measure the noise in Oslo")
-    assert (result.code, result.out) == (1, "")
-    assert BROKEN in result.err
-
-
-@pytest.mark.slow
-def test_used_up_time_ends_with_5_although_there_is_a_partial_answer(leadhand: Any) -> None:
-    request = "Measure the noise in Rome, and the weather in Paris"
-    result = leadhand("run", "--offline", "--tools", leadhand.tools, "--timeout", "5", "--json", request)
-
-    assert (result.code, result.json["status"]) == (5, "partial")
-    assert [gap["class"] for gap in result.json["gaps"]] == ["exhausted"]
-
-
-def test_waiting_for_a_yes_without_a_terminal_ends_with_4(leadhand: Any) -> None:
-    result = leadhand("run", "--offline", "--tools", leadhand.tools, "Pay 30 to Bob")
-
-    assert (result.code, result.out) == (4, "")
-    assert re.search(r"wo-001.0 pay · 30, Bob: .* pay_tool · 30, Bob$", result.err, re.MULTILINE)
-    assert "leadhand approvals list" in result.err
-    assert re.search("^ +pay_tool · 30, Bob: leadhand approvals approve ", result.err, re.MULTILINE)
-    assert not leadhand.calls
-
-
-def test_with_approve_auto_nobody_is_asked(leadhand: Any) -> None:
-    result = leadhand("run", "--offline", "--tools", leadhand.tools, "--approve", "auto", "Pay 30 to Bob")
-
-    assert (result.code, leadhand.calls) == (0, {"paid Bob": 1})
-
-
-def test_the_request_comes_from_stdin(leadhand: Any) -> None:
-    piped = leadhand.process("run", "--offline", "--json", input="Weather in Paris?\n")
-    dashed = leadhand.process("run", "--offline", "--json", "-", input="Weather in Paris?\n")
-
-    assert piped.json["request"] == dashed.json["request"] == "Weather in Paris?"
 
 
 def test_a_closed_pipe_parks_the_run_and_ends_quietly(leadhand: Any) -> None:

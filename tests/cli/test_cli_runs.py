@@ -5,12 +5,11 @@ from __future__ import annotations
 import errno
 import json
 import os
-from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
 import pytest
-from cli.conftest import BROKEN
+from exports.pages import Page
 
 
 def detached(leadhand: Any, request: str = "Measure the noise in Paris and Rome") -> str:
@@ -26,14 +25,6 @@ def parked(leadhand: Any) -> str:
     leadhand.wait(lambda: leadhand.listing()["completed"] == 1, "Paris")
     assert leadhand("runs", "pause", run_id).code == 0
     return run_id
-
-
-def test_an_empty_list_says_how_to_start_a_run(leadhand: Any) -> None:
-    result = leadhand("runs", "list")
-
-    assert (result.code, result.out) == (0, "")
-    assert result.command("run")[0] == "run"
-    assert leadhand("runs", "list", "--json").json == []
 
 
 def test_the_list_is_aligned_newest_first_and_can_be_narrowed(leadhand: Any) -> None:
@@ -82,22 +73,6 @@ def test_a_run_is_found_by_the_beginning_of_its_id_or_its_age(leadhand: Any, sim
     leadhand("runs", "show", "last~2").refused("'last~2'", code="no_such_run")
 
 
-def test_show_is_a_page_of_what_became_of_the_run(leadhand: Any) -> None:
-    request = "Measure the noise in Paris and Oslo"
-    run_id = leadhand("run", "--offline", "--tools", leadhand.tools, "--json", request).json["run_id"]
-
-    shown = leadhand("runs", "show", run_id)
-
-    lines = shown.out.splitlines()
-    assert lines[:2] == [f"{run_id}  partial", request]
-    assert "model    offline" in lines
-    assert "  ✓ wo-001.0  measure_paris · Paris" in lines
-    assert any(line.startswith("  ✗ wo-001.1  measure_oslo · Oslo · ") for line in lines)
-    assert any(BROKEN in line for line in lines)
-    assert shown.command("runs retry") == ["runs", "retry", run_id, "--tools", leadhand.tools]
-    assert "\x1b" not in shown.out
-
-
 def test_show_prints_one_event_or_one_model_call(leadhand: Any) -> None:
     run_id = leadhand("run", "--offline", "--json", "Weather in Paris?").json["run_id"]
 
@@ -128,15 +103,6 @@ def test_watching_from_another_process_ends_with_the_run_and_its_code(leadhand: 
     assert leadhand("runs", "watch", run_id).code == 0
 
 
-def test_watching_streams_every_event_from_the_first(leadhand: Any) -> None:
-    run_id = leadhand("run", "--offline", "--json", "Weather in Paris?").json["run_id"]
-
-    *events, last = leadhand("runs", "watch", run_id, "--stream-json").out.splitlines()
-
-    assert [json.loads(line)["seq"] for line in events] == list(range(1, len(events) + 1))
-    assert json.loads(last)["document"]["last_seq"] == len(events)
-
-
 def test_a_background_run_is_parked_and_resumed_without_doing_finished_work_again(leadhand: Any) -> None:
     run_id = parked(leadhand)
     assert leadhand.listing()["status"] == "paused"
@@ -158,16 +124,10 @@ def test_a_run_under_way_is_cancelled_by_its_owner(leadhand: Any) -> None:
 
     assert (result.code, leadhand.listing()["status"]) == (0, "cancelled")
     assert leadhand("runs", "watch", run_id).code == 1
+    assert leadhand("runs", "show", run_id, "--json").json["status"] == "cancelled"
     before = leadhand.listing()
     again = leadhand("runs", "cancel", run_id)
     assert (again.code, leadhand.listing()) == (0, before)
-
-
-def test_a_parked_run_is_cancelled_although_nobody_drives_it(leadhand: Any) -> None:
-    run_id = parked(leadhand)
-
-    assert leadhand("runs", "cancel", run_id).code == 0
-    assert leadhand("runs", "show", run_id, "--json").json["status"] == "cancelled"
 
 
 @pytest.mark.slow
@@ -202,6 +162,9 @@ def test_lines_of_json_hold_the_whole_log(leadhand: Any, tmp_path: Path) -> None
     assert (saved.code, saved.out) == (0, "")
     assert target.read_text() == printed
     assert printed == leadhand("runs", "watch", run_id, "--stream-json").out
+    *events, last = [json.loads(line) for line in printed.splitlines()]
+    assert [event["seq"] for event in events] == list(range(1, len(events) + 1))
+    assert last["document"]["last_seq"] == len(events)
 
 
 @pytest.mark.parametrize("target", ["nowhere/run.html", "."])
@@ -233,19 +196,6 @@ def test_a_failed_export_leaves_the_earlier_file_as_it_was(
     assert leadhand("runs", "export", run_id, "--output", os.devnull).code == 0
 
 
-class Page(HTMLParser):
-    def __init__(self) -> None:
-        super().__init__()
-        self.tags: list[tuple[str, dict[str, str | None]]] = []
-        self.text = ""
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.tags.append((tag, dict(attrs)))
-
-    def handle_data(self, data: str) -> None:
-        self.text += data
-
-
 def test_the_page_needs_nothing_else_and_escapes_everything(leadhand: Any, tmp_path: Path) -> None:
     (tmp_path / "evil.py").write_text(
         "from leadhand import Source, ToolReturn, tool\n"
@@ -260,14 +210,10 @@ def test_the_page_needs_nothing_else_and_escapes_everything(leadhand: Any, tmp_p
     request = "Measure the noise in Paris"
     run_id = leadhand("run", "--offline", "--tools", str(tmp_path / "evil.py"), "--json", request).json["run_id"]
 
-    page = Page()
-    page.feed(leadhand("runs", "export", run_id, "--html").out)
+    page = Page(leadhand("runs", "export", run_id, "--html").out)
 
-    names = {tag for tag, _ in page.tags}
-    assert not names & {"script", "img", "link", "iframe", "form", "b", "object"}
-    assert not [attrs for _, attrs in page.tags if any(name.startswith("on") for name in attrs)]
-    cited = ["#source-1", "#source-2", "#source-3"]
-    assert [attrs["href"] for tag, attrs in page.tags if tag == "a"] == [*cited, 'https://example.com/?a="b']
+    page.check_harmless()
+    assert page.links == ["#source-1", "#source-2", "#source-3", 'https://example.com/?a="b']
     assert "<script>alert(1)</script>" in page.text
     assert "bad (ftp://example.com/3)" in page.text
     assert "worse" in page.text

@@ -7,7 +7,6 @@ import os
 import signal
 import socket
 import subprocess
-import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
@@ -85,20 +84,6 @@ def in_rome(leadhand: Any, server: Server, request: str = REQUEST) -> str:
     return run_id
 
 
-def test_it_says_where_it_is_and_serves_the_api(leadhand: Any, serve: Serve) -> None:
-    server = serve()
-    said = server.log.read_text()
-
-    assert f"{server.url}/openapi.json" in said
-    assert server.url.startswith("http://127.0.0.1:")
-    assert server.ask("/healthz") == {"status": "ok"}
-    assert server.ask("/api/system")["model"]["name"] == "offline"
-    leadhand.open_gate()
-    run_id = server.ask("/api/runs", {"request": REQUEST})["run_id"]
-    leadhand.wait(lambda: server.run(run_id)["status"] == "succeeded", "the answer")
-    assert "Rome: 40 dB" in server.run(run_id)["answer"]
-
-
 # --- what survives it -------------------------------------------------------------------------------------------------
 
 
@@ -118,18 +103,6 @@ def test_after_kill_9_the_next_server_goes_on_and_repeats_nothing_finished(leadh
     events = second.ask(f"/api/runs/{run_id}/events?limit=1000")["events"]
     assert [event["seq"] for event in events] == list(range(1, len(events) + 1))
     assert [event["type"] for event in events].count("run_claimed") == 1
-
-
-@pytest.mark.slow
-def test_a_server_that_is_ended_leaves_its_runs_to_the_next(leadhand: Any, serve: Serve) -> None:
-    first = serve()
-    run_id = in_rome(leadhand, first)
-    assert first.end() == 0
-    leadhand.open_gate()
-
-    second = serve()
-    leadhand.wait(lambda: second.run(run_id)["status"] == "succeeded", "the adopted run")
-    assert leadhand.calls == {"Paris": 1, "London": 1, "Rome": 2}
 
 
 @pytest.mark.slow
@@ -177,7 +150,10 @@ def test_a_run_whose_tools_are_missing_is_left_to_a_server_that_has_them(leadhan
 
 
 @pytest.mark.slow
-def test_a_question_answered_on_the_command_line_lets_the_servers_run_go_on(leadhand: Any, serve: Serve) -> None:
+def test_a_question_answered_on_the_command_line_lets_the_servers_run_go_on(
+    leadhand: Any, serve: Serve, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(approvals, "SETTLED_WITHIN_S", 60.0)
     server = serve()
     run_id = server.ask("/api/runs", {"request": "Pay 20 to Ann"})["run_id"]
     leadhand.wait(lambda: server.run(run_id)["status"] == "waiting", "the question")
@@ -185,9 +161,9 @@ def test_a_question_answered_on_the_command_line_lets_the_servers_run_go_on(lead
     server.end(signal.SIGKILL)
     second = serve()
 
-    answered = leadhand.process("approvals", "approve", card["approval_id"])
+    answered = leadhand("approvals", "approve", card["approval_id"])
 
-    assert answered.code == 0, answered.err
+    assert (answered.code, run_id in answered.err, "runs resume" in answered.err) == (0, True, False), answered.err
     leadhand.wait(lambda: second.run(run_id)["status"] in ("succeeded", "partial"), "the run to go on")
     assert second.run(run_id)["status"] == "succeeded"
     assert leadhand.calls == {"paid Ann": 1}
@@ -205,29 +181,6 @@ def test_the_command_line_prints_the_documents_that_the_routes_return(leadhand: 
     assert leadhand("approvals", "list", "--json").json == [card]
     parts = "&".join(f"include={part}" for part in PARTS)
     assert leadhand("runs", "show", run_id, "--json").json == server.ask(f"/api/runs/{run_id}?{parts}")
-
-
-@pytest.mark.slow
-def test_a_question_that_expires_while_no_server_is_there_is_a_no(leadhand: Any, serve: Serve) -> None:
-    server = serve("--approval-timeout", "1")
-    run_id = server.ask("/api/runs", {"request": "Pay 20 to Ann"})["run_id"]
-    leadhand.wait(lambda: server.run(run_id)["status"] == "waiting", "the question")
-    server.end()
-    expires = server_expiry(leadhand, run_id)
-    leadhand.wait(lambda: time.time() > expires, "the time to be up")
-
-    second = serve()
-    leadhand.wait(lambda: second.run(run_id)["status"] in ("failed", "partial", "succeeded"), "the run to go on")
-
-    assert second.run(run_id)["gaps"][0]["class"] == "rejected"
-    assert leadhand.calls == {}
-
-
-def server_expiry(leadhand: Any, run_id: str) -> float:
-    from datetime import datetime
-
-    (asked,) = leadhand("runs", "show", run_id, "--json").json["approvals"]
-    return datetime.fromisoformat(asked["expires_at"]).timestamp()
 
 
 # --- how it ends ------------------------------------------------------------------------------------------------------
@@ -306,11 +259,6 @@ def test_another_host_wants_a_key_first(leadhand: Any, serve: Serve) -> None:
     assert server.ask("/healthz") == {"status": "ok"}
 
 
-def test_a_key_can_be_asked_for_here_too(leadhand: Any, serve: Serve) -> None:
-    leadhand("keys", "create", "ann")
-    assert serve("--require-key").ask("/api/runs")["status"] == 401
-
-
 def test_a_revoked_key_is_no_key(leadhand: Any) -> None:
     leadhand("keys", "create", "ann")
     key_id = leadhand("keys", "list", "--json").json[0]["key_id"]
@@ -344,17 +292,25 @@ def test_an_allowed_site_and_host_are_taken_from_the_command_line(leadhand: Any,
     assert server.ask("/api/runs", {"request": "x"}, Origin="https://evil.example")["status"] == 403
 
 
-def test_the_log_goes_to_stderr_and_the_address_alone_to_stdout(leadhand: Any, serve: Serve) -> None:
-    server = serve()
-    server.ask("/api/runs?q=confidential")
+def test_the_log_goes_to_stderr_and_the_address_alone_to_stdout(
+    leadhand: Any, serve: Serve, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LEADHAND_LOG_LEVEL", "debug")
+    server = serve("--root-path", "/leadhand/")
+    assert server.url.startswith("http://127.0.0.1:")
+    server.ask("/leadhand/api/runs?q=confidential")
+    assert server.ask("/leadhand/api/system")["model"]["name"] == "offline"
     assert server.end() == 0
 
     assert server.process.stdout is not None
     assert server.process.stdout.read() == ""
     lines = [json.loads(line) for line in server.log.read_text().splitlines()]  # from the first one on
-    assert (lines[0]["event"], lines[0]["api"]) == ("serving", f"{server.url}/openapi.json")
-    assert [line["path"] for line in lines if "path" in line] == ["/api/runs"]
-    assert (lines[-1]["event"], lines[-1]["runs_to_resume"]) == ("stopped", 0)
+    assert {"uvicorn.error", "leadhand.server", "leadhand.access"} <= {line["logger"] for line in lines}
+    (serving,) = [line for line in lines if line["event"] == "serving"]
+    assert serving["api"].endswith("/openapi.json")
+    assert [line["path"] for line in lines if "path" in line] == ["/leadhand/api/runs", "/leadhand/api/system"]
+    (stopped,) = [line for line in lines if line["event"] == "stopped"]
+    assert stopped["runs_to_resume"] == 0
     assert "confidential" not in server.log.read_text()
     assert not Path(leadhand.home, "core").exists()
     assert os.path.exists(leadhand.home)
@@ -363,18 +319,6 @@ def test_the_log_goes_to_stderr_and_the_address_alone_to_stdout(leadhand: Any, s
 @pytest.mark.parametrize("prefix", ["/leadhand", "/a/b.c/", "/..x", ""])
 def test_a_path_of_names_is_a_prefix(prefix: str) -> None:
     assert _prefix(prefix) == prefix.rstrip("/")
-
-
-def test_everything_that_is_logged_is_json_at_the_level_debug_too(
-    leadhand: Any, serve: Serve, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("LEADHAND_LOG_LEVEL", "debug")
-    server = serve("--root-path", "/leadhand/")
-    assert server.ask("/leadhand/healthz") == {"status": "ok"}
-    assert server.end() == 0
-
-    loggers = {json.loads(line)["logger"] for line in server.log.read_text().splitlines()}
-    assert {"uvicorn.error", "leadhand.server", "leadhand.access"} <= loggers
 
 
 def test_no_secret_gets_into_the_log_or_the_home(leadhand: Any, serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -388,7 +332,8 @@ def test_no_secret_gets_into_the_log_or_the_home(leadhand: Any, serve: Serve, mo
     leadhand.wait(lambda: server.ask(f"/api/runs/{run_id}", **who)["finished_at"], "its end")
     assert server.ask("/api/session", {"key": key})["authenticated"] is True
     server.ask(f"/api/runs?q={key}", **who)
-    server.ask("/api/runs", authorization=f"Bearer {key}x")
+    assert server.ask("/api/runs", authorization=f"Bearer {key}x")["status"] == 401
+    assert server.ask("/api/runs")["status"] == 401
     said = json.dumps(server.ask(f"/api/runs/{run_id}/events?limit=1000", **who))
     kept = b"".join(path.read_bytes() for path in leadhand.home.rglob("*") if path.is_file())
     assert server.end() == 0
@@ -412,23 +357,6 @@ def test_the_other_loopback_address_will_do(leadhand: Any, serve: Serve) -> None
 
     assert server.url.startswith("http://[::1]:")
     assert server.ask("/api/session")["authenticated"] is True
-
-
-@pytest.mark.slow
-def test_an_answer_on_the_command_line_says_that_the_server_continues_the_run(
-    leadhand: Any, serve: Serve, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(approvals, "SETTLED_WITHIN_S", 60.0)
-    server = serve()
-    run_id = server.ask("/api/runs", {"request": "Pay 30 to Bob", "approve": "ask"})["run_id"]
-    leadhand.wait(lambda: server.run(run_id)["status"] == "waiting", "the question")
-    (asked,) = leadhand("approvals", "list", "--json").json
-
-    answered = leadhand("approvals", "approve", asked["approval_id"])
-    assert answered.code == 0
-    assert run_id in answered.err
-    assert "runs resume" not in answered.err
-    leadhand.wait(lambda: server.run(run_id)["status"] == "succeeded", "the answer")
 
 
 @pytest.mark.slow

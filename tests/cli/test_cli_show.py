@@ -42,7 +42,7 @@ def large(leadhand: Any) -> str:
     return asyncio.run(run())
 
 
-def test_what_failed_and_what_to_do_next_comes_first_and_equal_failures_are_one(leadhand: Any, large: str) -> None:
+def test_a_large_run_is_summed_up_with_what_failed_first_unless_all_is_asked_for(leadhand: Any, large: str) -> None:
     shown = leadhand("runs", "show", large)
     lines = shown.out.splitlines()
     assert lines[0] == f"{large}  partial"
@@ -51,9 +51,6 @@ def test_what_failed_and_what_to_do_next_comes_first_and_equal_failures_are_one(
     assert lines[4] == "look_4, look_5, look_6: the service answered 503"
     assert [line for line in lines[5:11] if line.endswith("there is no place Place 0")]
 
-
-def test_a_large_run_is_summed_up_unless_all_of_it_is_asked_for(leadhand: Any, large: str) -> None:
-    lines = leadhand("runs", "show", large).out.splitlines()
     assert [line for line in lines if re.search(r"^wo-001 .*1,000.*993.*7", line)]
     listed = [line for line in lines if "wo-001." in line and "look_up" not in line and " look_" in line]
     assert len(lines) <= 40

@@ -57,20 +57,6 @@ def test_a_process_that_is_killed_leaves_the_terminal_with_its_cursor(leadhand: 
     assert "\x1b[?25l" not in child.logfile_read.getvalue()
 
 
-def test_the_person_is_asked_and_the_run_goes_on(leadhand: Any, terminal: Terminal) -> None:
-    child = terminal("run", "--offline", "--tools", leadhand.tools, "Pay 30 to Bob")
-    for shown in ("pay_tool", "amount = 30", "once"):
-        child.expect(shown)
-    child.expect(MENU)
-    child.sendline("perhaps")
-    child.expect(MENU)
-    child.sendline("yes")
-
-    assert "paid 30 to Bob" in rest_of(child)
-    assert child.exitstatus == 0
-    assert leadhand.calls == {"paid Bob": 1}
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("key", ["later\n", "\x03", "\x04"])
 def test_a_question_can_be_put_off_and_answered_when_the_run_is_resumed(
@@ -195,15 +181,6 @@ def test_a_thousand_workers_are_a_dozen_lanes_and_a_number() -> None:
     assert re.search(r"0/1,200 .* 1,000 .* 200 ", picture[-1])
 
 
-def test_what_is_tried_again_comes_first_with_its_attempt_and_reason() -> None:
-    events = [event for number in range(20) for event in begun(number)]
-    picture = drawn(lanes_of(*events, *failing(19), subtasks=20)).splitlines()
-
-    assert picture[0].split()[:5] == ["↻", "piece_19", "·", "town", "19"]
-    assert re.search(r"attempt 2 in 1.5 s \(too slow\)", picture[0])
-    assert re.search(r" 19 .* 1 ", picture[-1])
-
-
 def test_a_narrow_terminal_shows_how_long_a_subtask_has_run() -> None:
     events = [*begun(0), *begun(1), *failing(1)]
     *rows, _ = drawn(lanes_of(*events, subtasks=2, columns=40), 125.0, columns=40).splitlines()
@@ -212,20 +189,14 @@ def test_a_narrow_terminal_shows_how_long_a_subtask_has_run() -> None:
     assert running[-4:] == ["2", "min", "5", "s"]
 
 
-def test_what_was_spent_is_held_against_the_budget() -> None:
+def test_what_was_spent_is_held_against_the_budget_if_it_is_known() -> None:
     usage = Usage(input_tokens=3_000, output_tokens=412, nanousd=4_200_000)
     began = ModelCallBegan(attempt="plan/a1", call_id="plan/t1", model="m")
     returned = ModelCallReturned(attempt="plan/a1", call_id="plan/t1", model="m", usage=usage)
+    unknown = returned.evolve(usage=Usage(input_tokens=3_000, output_tokens=412, nanousd=None))
 
     assert re.search(r"3,412 .*\$0.0042 of \$1.00", drawn(lanes_of(*thinking("plan"), began, returned, subtasks=1)))
-
-
-def test_a_cost_that_is_unknown_is_not_held_against_the_budget() -> None:
-    began = ModelCallBegan(attempt="plan/a1", call_id="plan/t1", model="m")
-    usage = Usage(input_tokens=3_000, output_tokens=412, nanousd=None)
-    returned = ModelCallReturned(attempt="plan/a1", call_id="plan/t1", model="m", usage=usage)
-
-    assert "$" not in drawn(lanes_of(*thinking("plan"), began, returned, subtasks=1))
+    assert "$" not in drawn(lanes_of(*thinking("plan"), began, unknown, subtasks=1))
 
 
 def test_the_end_of_the_draft_is_shown_while_it_is_written() -> None:

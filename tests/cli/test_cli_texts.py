@@ -230,10 +230,10 @@ def test_progress_and_questions_have_these_texts() -> None:
     hour = question(expires_at=NOON + timedelta(hours=1), args={}, asked_for="tell_ann")
     long = question(args={"body": "x" * 9_000}, hook="limits:AskAbove", hook_reason="more than 10")
     away = ev.NoteEmitted(attempt="plan/a1", message="waiting up to 300 s for m", waits_for="m", waits_s=300.0)
-    asks = [ASSIGNED_FIRST, *DECISIONS[1][0][:1], ev.RunStatusSet(status=RunStatus.WAITING, reason="1 waiting")]
+    asks = [ASSIGNED_FIRST, *DECISIONS[1][:1], ev.RunStatusSet(status=RunStatus.WAITING, reason="1 waiting")]
     many = [event for number in range(20) for event in begun(number)]
     texts: list[tuple[str, Iterable[str]]] = [
-        *((events[-1].type, steps(ASSIGNED_FIRST, *events)[-1:]) for events, *_ in DECISIONS),
+        *((events[-1].type, steps(ASSIGNED_FIRST, *events)[-1:]) for events in DECISIONS),
         ("what a worker waits for", steps(*WAITS)),
         ("what a run waits for", steps(*asks)),
         (

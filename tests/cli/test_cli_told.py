@@ -11,22 +11,15 @@ from typing import Any
 import pytest
 from cli.terminals import ESCAPES, Terminal, rest_of
 
-from leadhand.cli.terminal.progress import Progress
 from leadhand.core.events import (
     AnyEvent,
-    AttemptStarted,
     Entry,
     OrderIssued,
-    RunClaimed,
     RunStarted,
-    RunStatusSet,
-    StepIssued,
-    StepSettled,
 )
 from leadhand.core.limits import Limits
-from leadhand.core.run import ModelChoice, RunDefinition, RunStatus
-from leadhand.core.work_order import Step, Subtask, WorkOrder
-from leadhand.flows.work_order.roles import RoleName
+from leadhand.core.run import ModelChoice, RunDefinition
+from leadhand.core.work_order import Subtask, WorkOrder
 
 NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)
 RAISES = 'raise ValueError("broken on purpose")'
@@ -157,40 +150,9 @@ def log_of(*events: AnyEvent, workers: int = 1) -> list[Entry]:
     return [Entry(seq=seq, at=NOON, epoch=1, event=event) for seq, event in enumerate(given, start=1)]
 
 
-def begun(key: str) -> list[AnyEvent]:
-    issued = StepIssued(step=Step(step_id=key, worker=RoleName.WORK))
-    return [issued, AttemptStarted(attempt=f"{key}/a1", host="here")]
-
-
-def ended(key: str) -> StepSettled:
-    return StepSettled(step=key, attempt=f"{key}/a1", ok=True, final=True)
-
-
-def test_a_yes_is_told_as_going_on_and_not_as_a_change_of_owners() -> None:
-    progress = Progress()
-    again = RunClaimed(owner="vm-1-abc")
-    steps = [
-        progress.take(entry)
-        for entry in log_of(
-            *begun("wo-001.0"), RunStatusSet(status=RunStatus.WAITING), again, RunStatusSet(status=RunStatus.RUNNING)
-        )
-    ]
-    assert [step is None for step in steps[-2:]] == [True, False]
-
-
 # --- what is asked for -------------------------------------------------------------------------------------------
 
 
 def test_help_is_a_word_too(leadhand: Any) -> None:
     assert leadhand("help").out == leadhand("--help").out
     assert leadhand("help", "runs", "show").out == leadhand("runs", "show", "--help").out
-
-
-def test_model_calls_and_tokens_can_be_limited(leadhand: Any) -> None:
-    limits = leadhand(
-        "run", "--offline", "--json", "--max-requests", "7", "--max-tokens", "500000", "Weather in Paris?"
-    )
-
-    assert limits.code == 0
-    assert (limits.json["limits"]["max_requests"], limits.json["limits"]["max_tokens"]) == (7, 500_000)
-    assert leadhand("run", "--offline", "--max-requests", "1", "Weather in Paris?").code == 5

@@ -1,4 +1,4 @@
-"""What a server logged, as tests look at it."""
+"""What a server logged, as tests look at it, and a request to be logged."""
 
 from __future__ import annotations
 
@@ -43,3 +43,26 @@ def log_to(stream: io.StringIO | None = None, **environment: str) -> Log:
     stream = stream or io.StringIO()
     set_up_logging(environment, stream, Redactor([SECRET, QUOTED]))
     return Log(stream)
+
+
+async def request(app: Any, path: str, query: bytes = b"") -> None:
+    """A request, put to an app without a server."""
+
+    async def receive() -> dict[str, Any]:
+        return {"type": "http.request", "body": b"", "more_body": False}
+
+    async def send(_message: Any) -> None:
+        pass
+
+    scope: dict[str, Any] = {
+        "type": "http",
+        "http_version": "1.1",
+        "method": "GET",
+        "scheme": "http",
+        "path": path,
+        "query_string": query,
+        "root_path": "",
+        "headers": [],
+        "server": ("127.0.0.1", 80),
+    }
+    await app(scope, receive, send)

@@ -212,26 +212,21 @@ async def test_the_cookie_is_out_of_reach_for_scripts_and_other_sites(locked: Do
     assert await locked.runtime.store.cached(f"session:{kept.value}") is None
 
 
-async def test_over_https_the_cookie_is_bound_to_the_host(locked: Door) -> None:
-    async with locked.client("https://127.0.0.1:8700") as https:
+@pytest.mark.parametrize(
+    ("base", "headers"),
+    [
+        ("https://127.0.0.1:8700", {"origin": "https://127.0.0.1:8700"}),
+        ("http://127.0.0.1:8700", {"x-forwarded-proto": "https", **SAME_SITE}),
+    ],
+    ids=["https", "a proxy that speaks https"],
+)
+async def test_over_https_the_cookie_is_bound_to_the_host(locked: Door, base: str, headers: dict[str, str]) -> None:
+    async with locked.client(base) as http:
         key = (await locked.key())["authorization"].removeprefix("Bearer ")
-        origin = {"origin": "https://127.0.0.1:8700"}
-        opened = await https.post("/api/session", json={"key": key}, headers=origin)
-        kept = cookie(opened)
-        assert kept.key == "__Host-leadhand_session"
-        assert kept["secure"]
-        assert (kept["path"], kept["domain"]) == ("/", "")
-        assert (await https.get("/api/runs")).status_code == 200
-
-
-async def test_behind_a_proxy_that_speaks_https_the_cookie_is_secure_too(locked: Door) -> None:
-    key = (await locked.key())["authorization"].removeprefix("Bearer ")
-    headers = {"x-forwarded-proto": "https", **SAME_SITE}
-
-    kept = cookie(await locked.post("/api/session", {"key": key}, headers=headers))
-
-    assert kept.key == "__Host-leadhand_session"
-    assert kept["secure"]
+        kept = cookie(await http.post("/api/session", json={"key": key}, headers=headers))
+        assert (kept.key, kept["secure"], kept["path"], kept["domain"]) == ("__Host-leadhand_session", True, "/", "")
+        opened = {"cookie": f"{kept.key}={kept.value}", **headers}
+        assert (await http.get("/api/runs", headers=opened)).status_code == 200
 
 
 async def test_leaving_ends_the_session_for_good(locked: Door) -> None:

@@ -10,7 +10,7 @@ import aiohttp
 import pytest
 import uvicorn
 from fastapi import FastAPI, HTTPException, Request
-from logged import SECRET, log_to
+from logged import SECRET, log_to, request
 
 from leadhand.server.logs import AccessLog, reset_logging
 
@@ -45,31 +45,11 @@ def application() -> FastAPI:
 
 
 async def ask(app: Any, path: str, query: bytes = b"", told: list[Any] | None = None) -> None:
-    """A request, put to an app without a server."""
-
-    async def receive() -> dict[str, Any]:
-        return {"type": "http.request", "body": b"", "more_body": False}
-
-    async def send(_message: Any) -> None:
-        pass
-
-    scope: dict[str, Any] = {
-        "type": "http",
-        "http_version": "1.1",
-        "method": "GET",
-        "scheme": "http",
-        "path": path,
-        "query_string": query,
-        "root_path": "",
-        "headers": [],
-        "server": ("127.0.0.1", 80),
-    }
-
-    def tell(*request: Any) -> None:
+    def tell(*what: Any) -> None:
         if told is not None:
-            told.append(request)
+            told.append(what)
 
-    await AccessLog(app, tell)(scope, receive, send)
+    await request(AccessLog(app, tell), path, query)
 
 
 async def test_a_request_is_told_by_method_path_status_time_and_who_asked() -> None:

@@ -158,19 +158,3 @@ async def test_an_event_that_contradicts_the_others_hides_no_other_run(open_door
     assert (last["type"], last["seq"]) == ("unreadable", settled["seq"])
     assert whole["document"]["last_seq"] == settled["seq"] - 1
     assert (await api.post(f"/api/runs/{bad}/cancel")).json() == {"run_id": bad, "status": "cancelled"}
-
-
-async def test_a_damaged_run_that_was_orphaned_stops_no_start(open_door: OpenDoor, office: Office, home: Path) -> None:
-    first = await open_door()
-    bad, good = await first.started("measure Rome"), await first.started("pay Ben")
-    await first.seen(lambda: first.run(bad), lambda _: office.calls["Rome"])
-    (card,) = await first.asked(good)
-    await first.lead.aclose()
-    damage(home, bad, 2)
-
-    second = await open_door()
-
-    assert (await second.get("/readyz")).status_code == 200
-    assert (await second.get("/api/approvals")).json()["approvals"] == [card]
-    assert (await second.post(f"/api/runs/{bad}/cancel")).status_code == 202
-    assert (await second.get("/api/system")).status_code == 200

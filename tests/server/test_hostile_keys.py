@@ -141,15 +141,6 @@ async def test_always_does_not_cover_arguments_that_a_person_typed_into_a_retry(
     assert office.calls == {"Dover 1": 1}, "a retry of the retry asks as well"
 
 
-async def test_always_still_covers_what_the_lead_planned(keys: Keys, office: Office) -> None:
-    run_id = await keys.started("runner", "pay Ann, pay Ben")
-    await keys.answer((await keys.asked(run_id))[0], "approve", always=True)
-
-    await keys.rests(run_id, "succeeded")
-
-    assert office.calls == {"Ann 1": 1, "Ben 1": 1}
-
-
 @pytest.fixture
 async def dependent(serve: OpenServer, office: Office) -> Keys:
     """A server whose lead sends money to whom a measurement names, and to Dover."""

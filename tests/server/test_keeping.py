@@ -137,6 +137,7 @@ async def test_a_run_that_cannot_be_read_is_left_alone_with_one_warning(
     caplog.clear()
     with caplog.at_level(logging.INFO, "leadhand.server"):
         async with opened() as api:
+            assert (await api.get("/readyz")).status_code == 200
             assert (await api.over(good))["status"] == "succeeded"
             await looks(api, 5)
     told = [record.getMessage() for record in caplog.records if bad in record.getMessage()]

@@ -13,6 +13,7 @@ from engine.fakes import FakeModels, down
 from engine.tools import Bench, refusal
 from engine.worlds import World, ask, plan
 from fastapi import APIRouter, FastAPI
+from logged import request
 from prometheus_client import REGISTRY
 from prometheus_client.parser import text_string_to_metric_families
 
@@ -21,6 +22,7 @@ from leadhand.app.runtime.runtime import Runtime
 from leadhand.core.events import Entry, ModelCallReturned, StepRequested, ToolCallReturned
 from leadhand.core.evolve import evolve, replay
 from leadhand.core.limits import Usage
+from leadhand.ports.models import ModelProfile
 from leadhand.server.logs import AccessLog
 from leadhand.server.metrics import Metrics
 
@@ -85,27 +87,21 @@ async def test_a_run_counts_as_driven_until_it_is_let_go(metrics: Metrics, open_
     assert value(metrics, "leadhand_runs_driving") == 0
 
 
-async def test_tokens_and_dollars_are_added_up_by_model(metrics: Metrics, open_world: Any) -> None:
-    usage = Usage(input_tokens=11, output_tokens=7, nanousd=500_000_000)
-    log = await log_of(open_world(FakeModels(plan(ask("a", "look", n=1)), usage=usage), [Bench().look]))
+@pytest.mark.parametrize(("nanousd", "usd", "unpriced"), [(500_000_000, 0.5, None), (None, None, 1)])
+async def test_tokens_and_dollars_are_added_up_by_model_and_calls_without_a_price_are_counted_apart(
+    metrics: Metrics, open_world: Any, nanousd: int | None, usd: float | None, unpriced: int | None
+) -> None:
+    profile = ModelProfile(name="fake") if nanousd is None else None
+    given: dict[str, Any] = {"profile": profile} if profile else {}
+    usage = Usage(input_tokens=11, output_tokens=7, nanousd=nanousd)
+    log = await log_of(open_world(FakeModels(plan(ask("a", "look", n=1)), usage=usage, **given), [Bench().look]))
     watch_log(metrics, log)
     calls = sum(isinstance(entry.event, ModelCallReturned) for entry in log)
     assert calls > 1
     assert value(metrics, "leadhand_model_tokens_total", model="fake", direction="input") == 11 * calls
     assert value(metrics, "leadhand_model_tokens_total", model="fake", direction="output") == 7 * calls
-    assert value(metrics, "leadhand_model_cost_usd_total", model="fake") == 0.5 * calls
-    assert value(metrics, "leadhand_model_calls_unpriced_total", model="fake") is None
-
-
-async def test_what_cannot_be_priced_is_counted_apart(metrics: Metrics, open_world: Any) -> None:
-    from leadhand.ports.models import ModelProfile
-
-    models = FakeModels(plan(ask("a", "look", n=1)), usage=Usage(), profile=ModelProfile(name="fake"))
-    log = await log_of(open_world(models, [Bench().look]))
-    watch_log(metrics, log)
-    calls = sum(isinstance(entry.event, ModelCallReturned) for entry in log)
-    assert value(metrics, "leadhand_model_calls_unpriced_total", model="fake") == calls
-    assert value(metrics, "leadhand_model_cost_usd_total", model="fake") is None
+    assert value(metrics, "leadhand_model_cost_usd_total", model="fake") == (usd and usd * calls)
+    assert value(metrics, "leadhand_model_calls_unpriced_total", model="fake") == (unpriced and unpriced * calls)
 
 
 async def test_failures_are_counted_by_their_class(metrics: Metrics, open_world: Any) -> None:
@@ -234,32 +230,11 @@ async def test_a_path_is_never_a_label(metrics: Metrics) -> None:
     app.include_router(api)
     served = AccessLog(app, metrics.http)
     for path in ("/api/runs/canary", "/direct/canary", "/api/nowhere/canary"):
-        await _request(served, path)
+        await request(served, path)
     assert value(metrics, "leadhand_http_requests_total", method="GET", route="/api/runs/{run_id}", status="200") == 1
     assert value(metrics, "leadhand_http_requests_total", method="GET", route="unmatched", status="404") == 1
     assert value(metrics, "leadhand_http_requests_total", method="GET", route="/direct/{name}", status="200") == 1
     assert b"canary" not in metrics.text()
-
-
-async def _request(app: Any, path: str) -> None:
-    async def receive() -> dict[str, Any]:
-        return {"type": "http.request", "body": b"", "more_body": False}
-
-    async def send(_message: Any) -> None:
-        pass
-
-    scope: dict[str, Any] = {
-        "type": "http",
-        "http_version": "1.1",
-        "method": "GET",
-        "scheme": "http",
-        "path": path,
-        "query_string": b"",
-        "root_path": "",
-        "headers": [],
-        "server": ("127.0.0.1", 80),
-    }
-    await app(scope, receive, send)
 
 
 def test_streams_count_while_they_are_open(metrics: Metrics) -> None:
@@ -278,6 +253,7 @@ def test_names_follow_the_conventions_and_each_says_what_it_is(metrics: Metrics)
     }
     assert value(metrics, "leadhand_build_info", version="1.2.3") == 1
     assert len(families) > 14
+    assert metrics.content_type.startswith("text/plain; version=0.0.4")
     for name, family in families.items():
         assert name.startswith("leadhand_")
         assert family.documentation
@@ -311,9 +287,3 @@ def test_two_servers_of_one_process_do_not_share_their_figures(metrics: Metrics)
     metrics.http("GET", "/", 200, 0.1)
     assert value(other, "leadhand_http_requests_total", method="GET", route="/", status="200") is None
     assert not [family.name for family in REGISTRY.collect() if family.name.startswith("leadhand")]
-
-
-def test_the_text_is_what_its_type_says(metrics: Metrics) -> None:
-    assert metrics.content_type.startswith("text/plain; version=0.0.4")
-    assert metrics.text().startswith(b"# HELP ")
-    assert metrics.text().endswith(b"\n")

@@ -97,15 +97,6 @@ async def test_who_asks_again_under_the_same_key_is_told_the_run_whatever_the_li
     check_refused(await api.post("/api/runs", {"request": "measure Rome"}, headers={**ann, "idempotency-key": "two"}))
 
 
-async def test_keys_are_counted_apart(open_door: OpenDoor, office: Office) -> None:
-    api = await limited(open_door, active_runs=1)
-    first, second = await api.key("ci 1"), await api.key("ci 2")
-    await api.started("measure Rome", headers=first)
-
-    assert (await api.post("/api/runs", {"request": "measure Rome"}, headers=second)).status_code == 202
-    check_refused(await api.post("/api/runs", {"request": "measure Rome"}, headers=first))
-
-
 async def test_bad_attempts_to_log_in_are_counted_and_a_good_key_always_gets_in(open_door: OpenDoor) -> None:
     api = await open_door(doors=Doors(key_needed=True, allowed=Allowed(wrong_keys_a_minute=3)))
     key = (await api.key())["authorization"].removeprefix("Bearer ")

@@ -43,7 +43,7 @@ async def test_the_document_is_that_of_the_command_line_and_python(api: Door) ->
     assert document["last_seq"] == len(entries)
 
 
-async def test_pages_of_events_are_dense_and_whole(api: Door) -> None:
+async def test_pages_of_events_are_dense_and_whole_and_beyond_the_end_there_is_nothing(api: Door) -> None:
     run_id = await api.started("measure Paris")
     head = (await api.over(run_id))["last_seq"]
     for limit in (1, 2, 7, head, 1_000):
@@ -59,10 +59,18 @@ async def test_pages_of_events_are_dense_and_whole(api: Door) -> None:
     assert seen[0]["type"] == "run_started"
     assert seen[-1]["type"] == "run_finished"
 
+    page = (await api.get(f"/api/runs/{run_id}/events", params={"after": head + 5})).json()
+    assert page == {"events": [], "next_after": None, "last_seq": head}
+    missing = await api.get(f"/api/runs/{run_id}/events/{head + 1}")
+    assert (missing.status_code, missing.json()["code"]) == (404, "not_found")
+    assert f"1 to {head}" in missing.json()["how"]
 
-async def test_every_event_of_a_page_has_words(api: Door) -> None:
+
+async def test_every_event_of_a_page_has_words_and_can_be_read_alone(api: Door) -> None:
     run_id = await api.started("measure Paris")
     await api.over(run_id)
+    for event in await api.events(run_id):
+        assert (await api.get(f"/api/runs/{run_id}/events/{event['seq']}")).json() == event
 
     told = {event["type"]: event["words"] for event in await api.events(run_id)}
 
@@ -75,24 +83,6 @@ async def test_every_event_of_a_page_has_words(api: Door) -> None:
         "topics": ["tools"],
     }
     assert (told["run_finished"]["tone"], told["run_finished"]["level"]) == ("good", "phase")
-
-
-async def test_one_event_is_the_one_of_the_page(api: Door) -> None:
-    run_id = await api.started("measure Paris")
-    await api.over(run_id)
-    for event in await api.events(run_id):
-        assert (await api.get(f"/api/runs/{run_id}/events/{event['seq']}")).json() == event
-
-
-async def test_beyond_the_end_there_is_nothing(api: Door) -> None:
-    run_id = await api.started("measure Paris")
-    head = (await api.over(run_id))["last_seq"]
-
-    page = (await api.get(f"/api/runs/{run_id}/events", params={"after": head + 5})).json()
-    assert page == {"events": [], "next_after": None, "last_seq": head}
-    missing = await api.get(f"/api/runs/{run_id}/events/{head + 1}")
-    assert (missing.status_code, missing.json()["code"]) == (404, "not_found")
-    assert f"1 to {head}" in missing.json()["how"]
 
 
 async def test_brief_events_hold_no_long_text_and_whole_ones_all_of_it(api: Door) -> None:

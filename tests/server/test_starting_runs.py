@@ -104,10 +104,7 @@ async def test_a_key_that_is_not_one_is_refused(api: Door, keys: list[str]) -> N
 @pytest.mark.parametrize(
     ("body", "says"),
     [
-        ({}, "request"),
-        ({"request": ""}, "request"),
         ({"request": "  \n"}, "request"),
-        ({"request": 7}, "request"),
         ({"request": "a\0b"}, "request"),
         ({"request": "x" * 100_001}, "request"),
         ({"request": "x", "flows": "work-order"}, "flows"),
@@ -117,11 +114,9 @@ async def test_a_key_that_is_not_one_is_refused(api: Door, keys: list[str]) -> N
         ({"request": "x", "limits": {"max_steps": 0}}, "limits.max_steps"),
         ({"request": "x", "limits": {"max_workers": True}}, "limits.max_workers"),
         ({"request": "x", "limits": {"steps": 1}}, "limits.steps"),
-        ({"request": "x", "approve": "yes"}, "approve"),
         ({"request": "x", "approve": {"tool:nobody": "auto"}}, "nobody"),
         ({"request": "x", "model": "   "}, "model"),
         ({"request": "x", "offline": True, "model": "openai:gpt-5"}, "offline"),
-        ([], "body"),
         ("x", "body"),
     ],
 )

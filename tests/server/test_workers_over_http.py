@@ -70,6 +70,14 @@ async def led(api: Door, **options: Any) -> str:
     return (await api.post("/api/runs", body, **options)).json()["run_id"]
 
 
+def made(project: Path, run_id: str, text: str) -> Path:
+    """The file of a poet that a run made."""
+    file = project / "generated" / run_id / "poet.worker"
+    file.parent.mkdir(parents=True)
+    file.write_text(text)
+    return file
+
+
 async def workers(api: Door, **options: Any) -> list[dict[str, Any]]:
     return (await api.get("/api/workers", **options)).json()["workers"]
 
@@ -115,9 +123,7 @@ async def test_a_file_that_cannot_be_read_is_listed_with_its_problem(open_door: 
     api = await door_of(open_door, project)
     file = project / "workers" / "orchestrator.worker"
     file.write_text(ORCHESTRATOR.replace("tools:", "tool:"))
-    folder = project / "generated" / "run_1"
-    folder.mkdir(parents=True)
-    (folder / "poet.worker").write_bytes(b"\xff")
+    made(project, "run_1", "").write_bytes(b"\xff")
     first, second = await workers(api)
     assert first["problem"].startswith("workers/orchestrator.worker:4: ")
     assert "'tool'" in first["problem"]
@@ -151,9 +157,7 @@ async def test_a_promoted_worker_is_known_to_the_next_run(open_door: OpenDoor, p
 
 
 async def test_a_worker_that_this_server_cannot_run_is_not_promoted(open_door: OpenDoor, project: Path) -> None:
-    folder = project / "generated" / "run_1"
-    folder.mkdir(parents=True)
-    (folder / "poet.worker").write_text("---\nname: poet\ntools: [fly]\n---\nFly.\n")
+    made(project, "run_1", "---\nname: poet\ntools: [fly]\n---\nFly.\n")
     api = await door_of(open_door, project)
     shown = (await api.get("/api/workers/poet/promotion")).json()
     refused = await api.post("/api/workers/poet/promote", {"digest": shown["digest"]})
@@ -164,10 +168,7 @@ async def test_a_worker_that_this_server_cannot_run_is_not_promoted(open_door: O
 
 async def test_of_two_runs_the_newest_is_promoted_unless_one_is_named(open_door: OpenDoor, project: Path) -> None:
     for number, run_id in enumerate(("run_1", "run_2"), start=1):
-        folder = project / "generated" / run_id
-        folder.mkdir(parents=True)
-        (folder / "poet.worker").write_text(f"---\nname: poet\n---\nWrite {run_id}.\n")
-        os.utime(folder / "poet.worker", (number, number))
+        os.utime(made(project, run_id, f"---\nname: poet\n---\nWrite {run_id}.\n"), (number, number))
     api = await door_of(open_door, project)
     assert "+Write run_2." in (await api.get("/api/workers/poet/promotion")).json()["diff"]
     named = await api.get("/api/workers/poet/promotion", params={"run_id": "run_1"})
@@ -208,9 +209,7 @@ async def test_keys_see_the_workers_of_their_own_runs_and_only_admin_promotes(
 @pytest.mark.parametrize("newer", ["generated/run_2/poet.worker", "generated/run_1/poet.worker", "workers/poet.worker"])
 async def test_only_what_was_shown_is_promoted(open_door: OpenDoor, project: Path, newer: str) -> None:
     worker = "---\nname: poet\n---\nWrite {}.\n"
-    shown_file = project / "generated" / "run_1" / "poet.worker"
-    shown_file.parent.mkdir(parents=True)
-    shown_file.write_text(worker.format("verse"))
+    made(project, "run_1", worker.format("verse"))
     api = await door_of(open_door, project)
     shown = (await api.get("/api/workers/poet/promotion")).json()
     (project / newer).parent.mkdir(parents=True, exist_ok=True)
