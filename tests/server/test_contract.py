@@ -185,7 +185,7 @@ async def test_a_preflight_of_another_site_is_refused(open_door: OpenDoor) -> No
         ("supply", {"subtask": "wo-001.0", "summary": ""}, 422),
         ("supply", {"subtask": "wo-001.9", "summary": "x"}, 404),
         ("fork", {"at": 0}, 422),
-        ("fork", {"at": 99_999}, 422),
+        ("fork", {"at": 99_999}, 409),
     ],
 )
 async def test_what_no_run_could_do_is_no_conflict(
