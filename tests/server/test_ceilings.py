@@ -93,7 +93,7 @@ async def test_a_ceiling_in_money_refuses_a_model_of_unknown_price(serve: OpenSe
 
     for more in ({}, free):
         refused = await keys.post("small", "/api/runs", {"request": "measure Paris", **more})
-        assert refused.status_code == 422, more
+        assert refused.status_code == 409, more
         assert "custom" in refused.json()["detail"]
     allowing = {"request": "measure Paris", "limits": {"allow_unknown_price": True}}
     assert (await keys.post("small", "/api/runs", allowing)).status_code == 403
@@ -106,7 +106,7 @@ async def test_only_a_budget_that_the_request_sets_refuses_a_model_of_unknown_pr
     refused = await keys.post("runner", "/api/runs", {"request": "measure Paris", "limits": {"budget": 0.5}})
     started = await keys.post("runner", "/api/runs", {"request": "measure Paris"})
 
-    assert (refused.status_code, refused.json()["code"]) == (422, "configuration")
+    assert (refused.status_code, refused.json()["code"]) == (409, "configuration")
     assert "a budget of $0.5" in refused.json()["detail"]
     assert started.status_code == 202
     assert started.json()["limits"]["unpriced_models"] == ["custom"]

@@ -176,7 +176,7 @@ async def test_a_request_with_two_lengths_is_refused(api: Door) -> None:
         ("supply", {"subtask": "wo-001.0", "summary": ""}, 422),
         ("supply", {"subtask": "wo-001.9", "summary": "x"}, 404),
         ("fork", {"at": 0}, 422),
-        ("fork", {"at": 99_999}, 422),
+        ("fork", {"at": 99_999}, 409),
     ],
 )
 async def test_what_no_run_could_do_is_no_conflict(

@@ -188,7 +188,7 @@ async def test_values_that_name_no_check_are_refused(api: Door, body: dict[str, 
 async def test_a_judge_that_the_built_in_model_would_be_is_refused(open_door: OpenDoor) -> None:
     api = await open_door(models=None, model="offline")
     refused = await api.post("/api/runs", {"request": REQUEST, "check": "judge"})
-    assert refused.status_code == 422
+    assert refused.status_code == 409
     assert (await api.get("/api/runs")).json()["runs"] == []
 
 

@@ -101,10 +101,10 @@ async def test_a_follow_up_gets_nothing_that_its_caller_may_not_ask_for(keys: Ke
     path = f"/api/runs/{state.run_id}/follow-up"
     for body, status, named in (
         ({"limits": {"budget": 5}}, 403, "limits.budget"),
-        ({"options": {"depth": 1}}, 422, "'depth'"),
+        ({"options": {"depth": 1}}, 409, "'depth'"),
         ({"approve": "auto"}, 422, "approve"),
         ({"documents": "/"}, 422, "documents"),
-        ({"flow": "none"}, 422, "'none'"),
+        ({"flow": "none"}, 409, "'none'"),
         ({"request": " "}, 422, "request"),
     ):
         refused = await keys.post("lead", path, {"request": "measure Rome", **body})
@@ -127,7 +127,7 @@ async def test_only_a_run_that_has_ended_is_followed_up_and_a_repetition_starts_
     assert (first.status_code, first.json()["run_id"]) == (202, again.json()["run_id"])
     assert again.headers["idempotency-replayed"] == "true"
     other = await keys.door.post(path, {"request": "measure Nice"}, headers=headers)
-    assert (other.status_code, other.json()["code"]) == (422, "idempotency_key_reused")
+    assert (other.status_code, other.json()["code"]) == (409, "idempotency_key_reused")
     run = await keys.rests(first.json()["run_id"], *OVER)
     assert run["answer"] == "Paris: 40 dB"
     missing = await keys.post("runner", "/api/runs/run_0/follow-up", body)

@@ -86,7 +86,7 @@ async def test_a_report_uses_the_classes_that_the_server_was_started_with_and_no
         body: dict[str, Any] = {"request": "Heat pumps in old houses", "flow": "report"}
         for agent in (str(evil), f"{evil}:Evil", "os:system"):
             options = {"agents": [{"name": "extra", "agent": agent}]}
-            assert (await api.post("/api/runs", {**body, "options": options})).status_code == 422
+            assert (await api.post("/api/runs", {**body, "options": options})).status_code == 409
         started = await api.post("/api/runs", {**body, "options": {"agents": ["checker"]}})
         assert started.status_code == 202
         task = (await api.over(started.json()["run_id"]))["task"]

@@ -186,4 +186,4 @@ async def test_a_tool_that_returns_a_reference_gives_no_access_to_the_payload(op
         f"/api/runs/{mine}/supply",
         {"subtask": "wo-001.0", "summary": "x", "raw": {"$blob": digest, "bytes": 1}},
     )
-    assert (supplied.status_code, "$blob" in supplied.json()["detail"]) == (422, True)
+    assert (supplied.status_code, "$blob" in supplied.json()["detail"]) == (409, True)

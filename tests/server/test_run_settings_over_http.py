@@ -41,5 +41,5 @@ async def test_settings_of_a_run_are_checked_and_shown(open_door: Any) -> None:
     assert (document["tools"], document["instructions"]) == (["weather_tool"], {"plan": "Be brief."})
     for body in ({"tools": ["nope"]}, {"instructions": {"nope": "x"}}, {"flow": "research", "plan_only": True}):
         refused = await api.post("/api/runs", {"request": REQUEST, **body})
-        assert refused.status_code == 422, body
+        assert refused.status_code == 409, body
         assert refused.json()["how"]

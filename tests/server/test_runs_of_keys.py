@@ -54,7 +54,7 @@ async def test_a_key_finds_no_run_of_another_key(keys: Keys, office: Office) -> 
     assert (await keys.get("stranger", "/api/runs?search=dover")).json()["runs"] == []
     assert len((await keys.get("runner", "/api/runs?search=dover")).json()["runs"]) == 1
     pages = [await keys.get("stranger", f"/api/runs?cursor={each}") for each in (run_id, "run_nobody")]
-    assert [(page.status_code, page.json()["code"]) for page in pages] == [(422, "invalid")] * 2
+    assert [(page.status_code, page.json()["code"]) for page in pages] == [(404, "not_found")] * 2
     assert (await keys.get("stranger", "/api/approvals")).json()["approvals"] == []
     assert (await keys.get("stranger", f"/api/approvals?run_id={run_id}")).status_code == 404
     assert (await keys.get("stranger", f"/api/approvals/{card['approval_id']}")).status_code == 404

@@ -269,7 +269,7 @@ async def test_a_request_that_a_server_without_the_tool_refuses_changes_nothing(
 
     refused = await without.post(f"/api/runs/{run_id}/{verb}", {**body, "limits": {"max_requests": 90}})
 
-    assert (refused.status_code, refused.json()["code"]) == (422, "configuration")
+    assert (refused.status_code, refused.json()["code"]) == (409, "configuration")
     assert await without.run(run_id) == before
     assert len((await without.get("/api/runs")).json()["runs"]) == 1
 

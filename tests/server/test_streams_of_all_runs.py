@@ -58,7 +58,7 @@ async def test_a_client_that_comes_back_all_the_time_gets_each_event_of_each_run
         seen: list[Streamed] = []
         left, last = set(runs), START
         for step in itertools.count():
-            ways: tuple[dict[str, Any], ...] = ({"after": last}, {"headers": {"last-event-id": last}, "after": "x"})
+            ways: tuple[dict[str, Any], ...] = ({"after": last}, {"headers": {"last-event-id": last}, "after": START})
             async with asyncio.timeout(PATIENCE_S), watch(served, **ways[step % 2]) as stream:
                 for _ in range(1 + step % 5):
                     seen.append(await anext(stream))

@@ -50,5 +50,5 @@ async def test_without_a_schema_the_value_is_null(open_door: OpenDoor) -> None:
 async def test_a_schema_that_cannot_be_used_is_refused(open_door: OpenDoor, schema: Any) -> None:
     api = await open_door(models=team())
     response = await api.post("/api/runs", {"request": "measure Paris", "output_schema": schema})
-    assert response.status_code == 422
+    assert response.status_code == (422 if schema == "text" else 409)
     assert [each["where"] for each in response.json()["errors"]] == ["body.output_schema"]

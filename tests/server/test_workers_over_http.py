@@ -130,7 +130,7 @@ async def test_a_file_that_cannot_be_read_is_listed_with_its_problem(open_door: 
     assert (first["name"], first["text"]) == ("orchestrator", file.read_text())
     assert second["problem"].startswith("generated/run_1/poet.worker:1: ")
     refused = await api.post("/api/workers/poet/promote", {"digest": "any"})
-    assert refused.status_code == 422
+    assert refused.status_code == 409
     assert refused.json()["detail"] in second["problem"]
 
 
@@ -139,7 +139,7 @@ async def test_a_promoted_worker_is_known_to_the_next_run(open_door: OpenDoor, p
     await api.over(await led(api))
     lead = {"request": "Go", "worker": "poet"}
     unknown = await api.post("/api/runs", lead)
-    assert (unknown.status_code, "'poet'" in unknown.json()["detail"]) == (422, True)
+    assert (unknown.status_code, "'poet'" in unknown.json()["detail"]) == (409, True)
 
     shown = (await api.get("/api/workers/poet/promotion")).json()
     assert (shown["name"], shown["path"], shown["exists"]) == ("poet", "workers/poet.worker", False)
@@ -161,7 +161,7 @@ async def test_a_worker_that_this_server_cannot_run_is_not_promoted(open_door: O
     api = await door_of(open_door, project)
     shown = (await api.get("/api/workers/poet/promotion")).json()
     refused = await api.post("/api/workers/poet/promote", {"digest": shown["digest"]})
-    assert refused.status_code == 422
+    assert refused.status_code == 409
     assert all(each in refused.json()["detail"] for each in ("workers/poet.worker", "'fly'"))
     assert os.listdir(project / "workers") == ["orchestrator.worker"]
 

@@ -325,10 +325,14 @@ def _policies(given: object) -> object:
 
 
 _ONE = {"type": "string", "enum": [*ApprovalPolicy]}
+_NAMES = rf"^(\*|(tool|toolset|origin):[^\x00]+|effect:(\*|{'|'.join(Effect)}))$"
+_BY_NAME = {"type": "object", "propertyNames": {"pattern": _NAMES}, "additionalProperties": _ONE}
 Policies = Annotated[
     Policy | dict[str, Policy],
     PlainValidator(_policies),
-    WithJsonSchema({"anyOf": [_ONE, {"type": "object", "additionalProperties": _ONE}]}),
+    WithJsonSchema(
+        {"anyOf": [_ONE, {"type": "object", "propertyNames": {"pattern": _NAMES}, "additionalProperties": _ONE}]}
+    ),
 ]
 """A policy, or policies by what they match, in a file or a request."""
 

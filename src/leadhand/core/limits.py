@@ -105,8 +105,13 @@ def seconds(given: Any) -> Any:
     return given if found is None else float(found[1]) * UNITS[found[2]]
 
 
-_DURATION = WithJsonSchema({"type": ["number", "string"], "examples": [90, "5m"]}, mode="validation")
 _LONGEST_S = 366 * 86_400
+_NUMBER = {"type": "number", "minimum": 0.001, "maximum": _LONGEST_S}
+_FRACTION = r"(\.[0-9]{1,9})?"
+_MOST_DIGITS = {"s": "{0,6}", "m": "{0,4}", "h": "{0,2}", "d": "?"}
+_FORMS = [f"[1-9][0-9]{digits}{_FRACTION} ?{unit}" for unit, digits in _MOST_DIGITS.items()]
+_TEXT = {"type": "string", "pattern": f"^({'|'.join([*_FORMS, f'([1-4][0-9]|[1-9]){_FRACTION} ?w'])})$"}
+_DURATION = WithJsonSchema({"anyOf": [_NUMBER, _TEXT], "examples": [90, "5m"]}, mode="validation")
 Seconds = Annotated[float, Field(ge=0.001, le=_LONGEST_S), BeforeValidator(seconds), _DURATION]
 """A time in seconds. Every door takes a number, or a text with a unit."""
 Dollars = Annotated[float, Field(ge=0, le=1_000_000)]

@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import re
-from collections.abc import Generator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from functools import cache
 from http import HTTPStatus
 from typing import Any
@@ -30,16 +29,17 @@ RETRY_AFTER_S = 2
 LISTED = "See /openapi.json for the routes and their parameters."
 
 STATUS_OF = {
-    "usage": HTTPStatus.UNPROCESSABLE_ENTITY,
+    "usage": HTTPStatus.CONFLICT,
     "no_such_run": HTTPStatus.NOT_FOUND,
     "run_owned": HTTPStatus.CONFLICT,
     "fenced": HTTPStatus.CONFLICT,
-    "configuration": HTTPStatus.UNPROCESSABLE_ENTITY,
+    "configuration": HTTPStatus.CONFLICT,
     "store": HTTPStatus.SERVICE_UNAVAILABLE,
     "unreadable_run": HTTPStatus.SERVICE_UNAVAILABLE,
     "error": HTTPStatus.SERVICE_UNAVAILABLE,
 }
-"""By the code of a LeadhandError."""
+"""By the code of a LeadhandError. What a schema can say is refused with 422 before a route is called; what only this
+server or the state of a run can say is a conflict (409)."""
 
 
 class ProblemDetails(BaseModel):
@@ -102,15 +102,6 @@ def responses(*statuses: int) -> dict[int | str, dict[str, Any]]:
     }
 
 
-@contextmanager
-def conflicts() -> Generator[None]:
-    """Turn a UsageError into a conflict (409): the request is valid, but the run's state does not allow it."""
-    try:
-        yield
-    except UsageError as error:
-        raise Problem(HTTPStatus.CONFLICT, "conflict", error.what, error.how) from error
-
-
 def unconfirmed(what: str, how: str, **more: Any) -> Problem:
     """The problem of an irreversible action that was not confirmed (409)."""
     return Problem(HTTPStatus.CONFLICT, "unconfirmed", what, how, **more)
@@ -168,7 +159,7 @@ def answer(problem: LeadhandError, instance: str) -> Response:
         "status": status.value,
         "detail": problem.what,
         "how": how,
-        "code": "invalid" if problem.code == UsageError.code else problem.code,  # one code for what a client must fix
+        "code": "conflict" if problem.code == UsageError.code else problem.code,
         "instance": instance,
         **more,
     }
@@ -228,6 +219,8 @@ def fault_of(error: Mapping[str, Any]) -> tuple[str, str]:
         case "value_error":
             how = str(error["ctx"]["error"])
             return f"invalid value for {what}", f"{how[:1].upper()}{how[1:]}."
+        case "string_pattern_mismatch":
+            return f"{what} does not have the required form", f"Send a text that matches {error['ctx']['pattern']}"
         case _:
             rule = re.sub(r"^(Input|Value|[A-Z][a-z]+) should ", "must ", error["msg"])
             return f"{what} {rule}", "Send a value that meets this requirement."

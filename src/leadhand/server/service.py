@@ -104,7 +104,7 @@ class Service:
         """Start a run in the background; return its state, and whether it already existed under this key.
 
         ``asked`` is what ``asked_for`` returns. Raises UsageError and ConfigurationError for an invalid request, and
-        Problem (422) for a key of another request.
+        Problem (409) for a key of another request.
         """
         request, settings = asked
         try:
@@ -135,7 +135,7 @@ class Service:
         return state, False
 
     async def started_before(self, submission: Submission, principal: Principal, key: str | None) -> RunState | None:
-        """Return the run that this principal started under this key, or None. Raises Problem (422) as above."""
+        """Return the run that this principal started under this key, or None. Raises Problem (409) as above."""
         if key is None:
             return None
         this = once(submission, key, principal.key_id or "")
@@ -145,7 +145,7 @@ class Service:
             return None
         if earlier.definition.submission != this.submission:
             raise Problem(
-                HTTPStatus.UNPROCESSABLE_ENTITY,
+                HTTPStatus.CONFLICT,
                 "idempotency_key_reused",
                 f"this Idempotency-Key was used for another request, which became {earlier.run_id}",
                 "Use a new key for each request.",

@@ -7,20 +7,30 @@ import json
 import operator
 from dataclasses import replace
 from http import HTTPStatus
-from typing import Any
+from typing import Annotated, Any, TypeVar
 
 from pydantic import (
     BaseModel,
     ConfigDict,
     Field,
     GetJsonSchemaHandler,
+    StringConstraints,
     ValidationInfo,
     field_validator,
 )
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, PydanticCustomError
 
-from leadhand.app.arguments import Approvals, Policies, approvals, check_request
+from leadhand.app.arguments import (
+    LONGEST_NAME,
+    LONGEST_REQUEST,
+    LONGEST_TAG,
+    MOST_TAGS,
+    Approvals,
+    Policies,
+    approvals,
+    check_request,
+)
 from leadhand.app.arguments import name as checked_name
 from leadhand.app.project.flows import led
 from leadhand.app.runtime.clock import IdempotentId, run_id_of
@@ -61,6 +71,29 @@ LIMITS: Any = Field(
     description="A missing limit is as the server has it. Higher limits, and null, which removes one, need the scope"
     " admin.",
 )
+
+
+LINE = r"[^\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]"
+"""What a line has: no control characters, nor those that change the direction of text, as a regular expression."""
+TAG_KEY, TAG_VALUE = "[A-Za-z0-9_.:/-]{1,64}", f"{LINE}{{0,{LONGEST_TAG}}}"
+Name = Annotated[str, StringConstraints(pattern=f"^{LINE}{{0,{LONGEST_NAME}}}$")]
+TagValue = Annotated[str, StringConstraints(pattern=f"^{TAG_VALUE}$")]
+_Value = TypeVar("_Value")
+
+
+def _named(schema: dict[str, Any]) -> None:
+    """Say which keys tags have in the way that generators of clients understand."""
+    [(pattern, schema["additionalProperties"])] = schema.pop("patternProperties").items()
+    schema["propertyNames"] = {"pattern": pattern}
+
+
+Tagged = Annotated[
+    dict[Annotated[str, StringConstraints(pattern=f"^{TAG_KEY}$")], _Value],
+    Field(max_length=MOST_TAGS, json_schema_extra=_named),
+]
+Request = Annotated[str, StringConstraints(max_length=LONGEST_REQUEST, pattern=r"^[^\x00]*$")]
+READABLE = r"^[^\x00]*[^\x00\s][^\x00]*$"
+"""A request: not only white space, and without NUL, which databases cannot store."""
 NAME: Any = Field("", exclude_if=operator.not_, description="Lists show it in place of the request. One line.")
 """Left out where it is empty, as tags are, so that the digest of a request that has none stays the same."""
 
@@ -79,6 +112,9 @@ class Submission(Body):
 
     model_config = ConfigDict(
         json_schema_extra={
+            "if": {"properties": {"inputs": {"type": "array"}}, "required": ["inputs"]},
+            "then": {"properties": {"worker": {"type": "string"}}, "required": ["worker"]},
+            "else": {"properties": {"request": {"pattern": READABLE}}, "required": ["request"]},
             "examples": [
                 {"request": "What is the weather in Paris tomorrow, and how do I get from the Louvre to Orly?"},
                 {
@@ -88,7 +124,7 @@ class Submission(Body):
                     "limits": {"budget": 0.5, "timeout": 300, "max_workers": 8},
                     "approve": "ask",
                 },
-            ]
+            ],
         }
     )
 
@@ -102,11 +138,11 @@ class Submission(Body):
         description="Texts or objects, each of which the worker carries out. `value` of the run is the list of their"
         " results, null for a failed one, which is a gap.",
     )
-    request: str = Field(
+    request: Request = Field(
         "", description="The request in natural language. Required without `inputs`.", validate_default=True
     )
-    name: str = NAME
-    tags: dict[str, str] = Field({}, exclude_if=operator.not_, description='For example {"team": "data"}.')
+    name: Name = NAME
+    tags: Tagged[TagValue] = Field({}, exclude_if=operator.not_, description='For example {"team": "data"}.')
     priority: int = PRIORITY
     model: str | None = Field(None, description="The model of every worker, as provider:name. Default: the server's.")
     lead_model: str | None = Field(None, description="The model that plans, reviews and writes the answer.")
@@ -158,10 +194,17 @@ class Submission(Body):
         description="The JSON schema of an object: `value` of the run is the answer in that shape.",
     )
 
+    @field_validator("inputs")
+    @classmethod
+    def _have_a_worker(cls, inputs: list[Any] | None, info: ValidationInfo) -> list[Any] | None:
+        if inputs is not None and info.data.get("worker") is None:
+            raise ValueError("send the worker that carries out each input")
+        return inputs
+
     @field_validator("request")
     @classmethod
     def _is_there(cls, request: str, info: ValidationInfo) -> str:
-        if not request and info.data.get("inputs") is None:
+        if not request.strip() and info.data.get("inputs") is None:
             raise PydanticCustomError("missing", "it is required without inputs")
         return request
 
@@ -182,10 +225,10 @@ class FollowUp(Body):
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"request": "And the day after?"}]})
 
-    request: str = Field(description="The request in natural language.", min_length=1)
+    request: str = Field(description="The request in natural language.", pattern=READABLE, max_length=LONGEST_REQUEST)
     flow: str | None = Field(None, description="Another flow.")
-    name: str = NAME
-    tags: dict[str, str] = Field({}, description="Further tags, and other values for tags of the earlier run.")
+    name: Name = NAME
+    tags: Tagged[TagValue] = Field({}, description="Further tags, and other values for tags of the earlier run.")
     priority: int = PRIORITY
     model: str | None = Field(None, description="Another model of every worker, as provider:name.")
     limits: Limits = LIMITS

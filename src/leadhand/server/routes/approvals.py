@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
 from fastapi import APIRouter, Path, Query
-from pydantic import Field
+from pydantic import ConfigDict, Field, model_validator
 
 from leadhand.app.export.shapes import ApprovalCard
 from leadhand.app.steering import approvals
@@ -15,7 +14,7 @@ from leadhand.app.steering.approvals import OpenApproval
 from leadhand.core.errors import UsageError
 from leadhand.server.access import Principal
 from leadhand.server.contract import Route
-from leadhand.server.problems import conflicts, invalid, no_such, responses
+from leadhand.server.problems import no_such, responses
 from leadhand.server.routes.dependencies import Approver, Reader, TheAccess, TheService, Words
 from leadhand.server.schemas import ApprovalsList
 from leadhand.server.service import Service
@@ -28,6 +27,13 @@ Id = Annotated[str, Path(description="The approval's id.", examples=["1a2b3c4d"]
 class AnswerBody(Body):
     """``approve`` or ``deny`` a call, or ``settle`` whether an interrupted call happened."""
 
+    model_config = ConfigDict(
+        json_schema_extra={
+            "if": {"properties": {"decision": {"const": "settle"}}, "required": ["decision"]},
+            "then": {"properties": {"happened": {"type": "boolean"}}, "required": ["happened"]},
+        }
+    )
+
     decision: Literal["approve", "deny", "settle"] = Field(examples=["approve"])
     args: dict[str, Any] | None = Field(None, description="Approve: the changed arguments of the call, all of them.")
     reason: Words = ""
@@ -35,6 +41,12 @@ class AnswerBody(Body):
     happened: bool | None = Field(None, description="Settle: whether the call was made.")
     summary: Words = Field("", description="Settle: the result in words.")
     raw: Any = Field(None, description="Settle: the result as data.")
+
+    @model_validator(mode="after")
+    def _says_what_happened(self) -> Self:
+        if self.decision == "settle" and self.happened is None:
+            raise ValueError('to settle a call, send "happened": true or false')
+        return self
 
 
 @router.get("", responses=responses(401, 403, 404, 422, 429, 503))
@@ -44,7 +56,10 @@ async def list_approvals(
     principal: Reader,
     run_id: Annotated[str | None, Query(max_length=100, description="Only approvals of this run.")] = None,
     limit: Annotated[int, Query(ge=1, le=500, description="Approvals per page.")] = 500,
-    cursor: Annotated[str | None, Query(max_length=100, description="`next_cursor` of the previous page.")] = None,
+    cursor: Annotated[
+        str | None,
+        Query(max_length=100, pattern="^[0-9]{1,18}_[!-~]+$", description="`next_cursor` of the previous page."),
+    ] = None,
 ) -> ApprovalsList:
     """The open approvals of all runs that the caller may read, newest first."""
     if run_id is not None:
@@ -57,24 +72,19 @@ async def list_approvals(
     return ApprovalsList(approvals=tuple(each.card() for each in page), next_cursor=following)
 
 
-def _order(asked: OpenApproval) -> tuple[datetime, str]:
-    return asked.asked_at, asked.id
+def _order(asked: OpenApproval) -> tuple[int, str]:
+    """Return the place of an approval in the list: its time in microseconds, and its id."""
+    return round(asked.asked_at.timestamp() * 1_000_000), asked.id
 
 
 def _cursor(asked: OpenApproval) -> str:
-    return f"{asked.asked_at.astimezone(UTC):%Y-%m-%dT%H:%M:%S.%fZ}_{asked.id}"
+    return "{}_{}".format(*_order(asked))
 
 
-def _place(cursor: str) -> tuple[datetime, str]:
+def _place(cursor: str) -> tuple[int, str]:
     """Return the place in the list that a cursor names; it stays valid when that approval is answered."""
     asked_at, _, id_ = cursor.partition("_")
-    try:
-        moment = datetime.fromisoformat(asked_at)
-    except ValueError:
-        moment = None
-    if moment is None or moment.utcoffset() is None:
-        raise invalid(f"there is no page after {cursor}", "Use next_cursor of a page, or omit the cursor.")
-    return moment, id_
+    return int(asked_at), id_
 
 
 @router.get("/{approval_id}", responses=responses(401, 403, 404, 422, 429, 503))
@@ -91,21 +101,18 @@ async def get_approval(approval_id: Id, service: TheService, principal: Reader) 
 async def answer_approval(approval_id: Id, body: AnswerBody, service: TheService, principal: Approver) -> ApprovalCard:
     """Answer an approval. The answer is valid once, for the arguments shown. The run continues."""
     runtime, by = service.runtime, principal.name
-    if body.decision == "settle" and body.happened is None:
-        raise invalid("settle must say whether the call happened", 'Send "happened": true or false.')
-    with conflicts():
-        asked = await _open(service, principal, approval_id)
-        match body.decision:
-            case "approve":
-                answered = await approvals.answer(
-                    runtime, asked, by=by, approve=True, args=body.args, always=body.always, reason=body.reason
-                )
-            case "deny":
-                answered = await approvals.answer(runtime, asked, by=by, approve=False, reason=body.reason)
-            case "settle":
-                answered = await approvals.settle_effect(
-                    runtime, asked, by=by, happened=bool(body.happened), summary=body.summary, raw=body.raw
-                )
+    asked = await _open(service, principal, approval_id)
+    match body.decision:
+        case "approve":
+            answered = await approvals.answer(
+                runtime, asked, by=by, approve=True, args=body.args, always=body.always, reason=body.reason
+            )
+        case "deny":
+            answered = await approvals.answer(runtime, asked, by=by, approve=False, reason=body.reason)
+        case "settle":
+            answered = await approvals.settle_effect(
+                runtime, asked, by=by, happened=bool(body.happened), summary=body.summary, raw=body.raw
+            )
     await service.resume_answered(asked.run_id)
     changed = {name: getattr(answered, name) for name in ("status", "by", "reason", "args", "origins", "edited")}
     return asked.card().evolve(**changed)

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Path, Response
 from fastapi import Body as BodyParameter
 from fastapi.responses import JSONResponse
-from pydantic import Field, StringConstraints
+from pydantic import Field
 
 from leadhand.app.steering import operator, questions
 from leadhand.app.steering.access import Scope, allows
@@ -20,7 +20,7 @@ from leadhand.core.run import RunStatus
 from leadhand.core.state import RunState
 from leadhand.server.access import Principal, require
 from leadhand.server.contract import Route
-from leadhand.server.problems import conflicts, no_such, responses, unconfirmed
+from leadhand.server.problems import no_such, responses, unconfirmed
 from leadhand.server.routes.dependencies import (
     CallersTrace,
     IdempotencyKey,
@@ -29,7 +29,6 @@ from leadhand.server.routes.dependencies import (
     RunnerReader,
     TheAccess,
     TheService,
-    Whole,
     Words,
 )
 from leadhand.server.schemas import RunDocument
@@ -88,9 +87,7 @@ class SupplyBody(Body):
 
 
 class ReplyBody(Body):
-    text: Annotated[Words, StringConstraints(strip_whitespace=True, min_length=1)] = Field(
-        description="The answer in words, or one of the choices."
-    )
+    text: Words = Field(pattern=r"\S", description="The answer in words, or one of the choices.")
     question_id: str = Field("", max_length=200, description="The question; empty for the oldest that is open.")
 
 
@@ -99,7 +96,7 @@ class SignalBody(Body):
 
 
 class ForkBody(WithLimits):
-    at: Whole = Field(ge=1, description="The number of the last event that both runs share.", examples=[12])
+    at: int = Field(ge=1, description="The number of the last event that both runs share.", examples=[12])
     confirmed: bool = Field(False, description="Fork even if the run made irreversible calls after that event.")
 
 
@@ -108,8 +105,7 @@ async def cancel_run(
     run_id: RunId, service: TheService, principal: Runner, _: Annotated[Nothing | None, BodyParameter()] = None
 ) -> RunDocument | JSONResponse:
     """Cancel a run for good. Its results so far are kept. For a run that cannot be read, returns its id and status."""
-    with conflicts():
-        await service.cancel(run_id, principal)
+    await service.cancel(run_id, principal)
     try:
         return await service.document(run_id)
     except UnreadableRun:
@@ -121,8 +117,7 @@ async def pause_run(
     run_id: RunId, service: TheService, principal: Runner, body: Annotated[PauseBody | None, BodyParameter()] = None
 ) -> RunDocument:
     """Pause a run. Finished work is kept; unfinished attempts start again when the run is resumed."""
-    with conflicts():
-        await service.pause(run_id, principal, body.reason if body is not None else "")
+    await service.pause(run_id, principal, body.reason if body is not None else "")
     return await service.document(run_id)
 
 
@@ -137,8 +132,7 @@ async def resume_run(
     """Resume a run that is paused, waiting for approval, or orphaned; with a higher limit, also one that ran out."""
     given = (body or ResumeBody()).given(service, principal)
     async with service.starting(access.rates, principal, run_id):
-        with conflicts():
-            await service.resume(run_id, principal, given)
+        await service.resume(run_id, principal, given)
     return await service.document(run_id)
 
 
@@ -158,11 +152,10 @@ async def retry_subtasks(
         require(principal, Scope.APPROVE)  # nobody has approved a call with these arguments
     given = asked.given(service, principal)
     request = operator.retry(by=principal.name, subtasks=asked.subtasks, args=asked.args, confirmed=asked.confirmed)
-    with conflicts():
-        if not asked.confirmed:
-            _check_taken_back(state, asked)
-        async with service.starting(access.rates, principal, run_id):
-            await service.want(run_id, request, given)
+    if not asked.confirmed:
+        _check_taken_back(state, asked)
+    async with service.starting(access.rates, principal, run_id):
+        await service.want(run_id, request, given)
     return await service.document(run_id)
 
 
@@ -201,9 +194,8 @@ async def skip_subtask(
     """Skip a subtask that is not running. It becomes a gap of the answer."""
     await _load(service, run_id, body.subtask)
     request = operator.skip(by=principal.name, subtask=body.subtask, reason=body.reason)
-    with conflicts():
-        async with service.starting(access.rates, principal, run_id):
-            await service.want(run_id, request)
+    async with service.starting(access.rates, principal, run_id):
+        await service.want(run_id, request)
     return await service.document(run_id)
 
 
@@ -221,9 +213,8 @@ async def supply_result(
         raw=body.raw,
         may_approve=allows(principal.scopes, Scope.APPROVE),
     )
-    with conflicts():
-        async with service.starting(access.rates, principal, run_id):
-            await service.want(run_id, request)
+    async with service.starting(access.rates, principal, run_id):
+        await service.want(run_id, request)
     return await service.document(run_id)
 
 
@@ -233,8 +224,9 @@ async def answer_question(
 ) -> RunDocument:
     """Answer the oldest open question of a run, or the one with this id. The run continues."""
     async with service.starting(access.rates, principal, run_id):
-        with conflicts():
-            await questions.reply(service.runtime, run_id, body.text, by=principal.name, question_id=body.question_id)
+        await questions.reply(
+            service.runtime, run_id, body.text.strip(), by=principal.name, question_id=body.question_id
+        )
         await service.resume_answered(run_id)
     return await service.document(run_id)
 
@@ -248,9 +240,8 @@ async def send_signal(
     body: Annotated[SignalBody | None, BodyParameter()] = None,
 ) -> RunDocument:
     """Send a signal to the flow of a run. It is kept until the flow waits for it."""
-    with conflicts():
-        value = None if body is None else body.value
-        await questions.signal(service.runtime, run_id, name, value, by=principal.name)
+    value = None if body is None else body.value
+    await questions.signal(service.runtime, run_id, name, value, by=principal.name)
     return await service.document(run_id)
 
 
@@ -269,8 +260,7 @@ async def fork_run(
             done=[{"seq": each.seq, "tool": each.tool, "args": each.args} for each in cut.done],
         )
     async with service.starting(access.rates, principal):
-        with conflicts():
-            state = await service.fork(run_id, body.at, principal, given)
+        state = await service.fork(run_id, body.at, principal, given)
     response.headers["location"] = f"/api/runs/{state.run_id}"
     return await service.document(state.run_id)
 
@@ -291,8 +281,7 @@ async def follow_up_run(
     What the body names is changed. Limits stay within those that the caller may ask for. The new run belongs to the
     caller's key.
     """
-    with conflicts():
-        earlier = await load_earlier(service.runtime, run_id)
+    earlier = await load_earlier(service.runtime, run_id)
     submission, asked = service.asked_to_follow(body, earlier, principal)
     key = idempotency_key and f"{run_id} {idempotency_key}"
     async with service.starting(access.rates, principal):

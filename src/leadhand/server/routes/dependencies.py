@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated
 
 from fastapi import Depends, Header, Path, Query, Request
-from pydantic import BeforeValidator, StringConstraints
+from pydantic import StringConstraints
 
 from leadhand.app.steering.access import Scope
 from leadhand.app.telemetry.traces import callers_span
@@ -47,10 +47,6 @@ WaitSeconds = Annotated[
         description="Answer when the run has ended, is paused or waits for approval, or after this many seconds.",
     ),
 ]
-Whole = Annotated[
-    int, BeforeValidator(lambda given: int(given) if type(given) is float and given.is_integer() else given)
-]
-"""An integer, which JSON may also write as 20.0."""
 Words = Annotated[str, StringConstraints(max_length=10_000)]
 """A reason or another text that a person writes."""
 IdempotencyKey = Annotated[

@@ -14,12 +14,13 @@ from leadhand.app.steering.keys import LONGEST_NAME, USUAL_SCOPES, all_keys, mak
 from leadhand.core.errors import UsageError
 from leadhand.server.access import Principal
 from leadhand.server.contract import Route
-from leadhand.server.problems import Problem, conflicts, no_such, responses
-from leadhand.server.routes.dependencies import Admin, TheService, Whole
+from leadhand.server.problems import Problem, no_such, responses
+from leadhand.server.routes.dependencies import Admin, TheService
 from leadhand.server.start_request import Body
 
 router = APIRouter(route_class=Route, prefix="/api/keys", tags=["keys"])
 KeyId = Annotated[str, Path(description="The key's id.", examples=["1a2b3c4d"], max_length=100)]
+Count = Annotated[int, Field(ge=1, le=10_000)]
 Dollars = Annotated[float | None, Field(ge=0, le=1_000_000)]
 
 
@@ -33,10 +34,10 @@ class NewKey(Body):
     budget: Dollars = Field(None, description="Spending limit of each run, in US dollars.")
     budget_per_day: Dollars = Field(None, description="Spending limit of all its runs on one day (UTC).")
     budget_total: Dollars = Field(None, description="Spending limit of all its runs together.")
-    max_runs: Whole | None = Field(None, ge=1, description="Maximum number of its runs at once.")
-    max_workers: Whole | None = Field(None, ge=1, description="Maximum steps of one run that run at once.")
-    max_running_steps: Whole | None = Field(
-        None, ge=1, le=10_000, description="Maximum steps of all its runs that run at once, on all hosts."
+    max_runs: Count | None = Field(None, description="Maximum number of its runs at once.")
+    max_workers: Count | None = Field(None, description="Maximum steps of one run that run at once.")
+    max_running_steps: Count | None = Field(
+        None, description="Maximum steps of all its runs that run at once, on all hosts."
     )
 
     def ceilings(self, principal: Principal) -> KeyCeilings:
@@ -79,8 +80,7 @@ async def create_key(body: NewKey, service: TheService, principal: Admin, respon
     """Create an API key. Only this response contains its secret. No key grants more than the caller's."""
     ceilings, store = body.ceilings(principal), service.runtime.database
     if any(key.name == " ".join(body.name.split()) and key.revoked_at is None for key in await all_keys(store)):
-        with conflicts():
-            raise UsageError(f"a key named {body.name} exists", "Choose another name, or revoke that key first.")
+        raise UsageError(f"a key named {body.name} exists", "Choose another name, or revoke that key first.")
     key, secret = await make_key(store, body.name, body.scopes, ceilings)
     response.headers["location"] = f"/api/keys/{key.key_id}"
     return CreatedKey.model_validate({**dict(key.shown), "key": secret})

@@ -9,7 +9,7 @@ from http import HTTPStatus
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Header, Query, Response
-from pydantic import BeforeValidator, Field
+from pydantic import BeforeValidator, Field, StringConstraints
 
 from leadhand import __version__
 from leadhand.app.arguments import approvals, parse_tags
@@ -22,7 +22,7 @@ from leadhand.ports.runs import RunSort
 from leadhand.server.access import Access, Principal, require
 from leadhand.server.contract import Route
 from leadhand.server.live.streams import until_rest
-from leadhand.server.problems import Problem, invalid, responses
+from leadhand.server.problems import Problem, invalid, no_such, responses
 from leadhand.server.routes.dependencies import (
     CallersTrace,
     IdempotencyKey,
@@ -35,7 +35,18 @@ from leadhand.server.routes.dependencies import (
 )
 from leadhand.server.schemas import RunAnswer, RunDocument, RunPart, RunsPage
 from leadhand.server.service import Service
-from leadhand.server.start_request import Body, Submission, asked_for, loosens, of_worker
+from leadhand.server.start_request import (
+    TAG_KEY,
+    TAG_VALUE,
+    Body,
+    Name,
+    Submission,
+    Tagged,
+    TagValue,
+    asked_for,
+    loosens,
+    of_worker,
+)
 
 router = APIRouter(route_class=Route, prefix="/api/runs", tags=["runs"])
 
@@ -51,6 +62,9 @@ def _moment(given: str) -> datetime:
 Moment = Annotated[datetime, BeforeValidator(_moment)]
 Include = Annotated[list[RunPart], Query(description="A part of the document to return, too. Repeatable.")]
 NotNegative = Annotated[float, Field(ge=0, allow_inf_nan=False)] | None
+Wanted = Annotated[str, StringConstraints(pattern=r"^[^\x00]*$")]
+"""A text to look for: no database stores NUL."""
+Tag = Annotated[str, StringConstraints(pattern=f"^{TAG_KEY}={TAG_VALUE}$")]
 SEARCH = (
     "Only runs with all of these words, or words that begin with them, in their request, answer, gaps, errors or tool"
     " arguments. While a run is running, only its name and request are searched."
@@ -60,8 +74,8 @@ SEARCH = (
 class Labels(Body):
     """A name and tags to give a run."""
 
-    name: str | None = Field(None, description="The new name; empty removes it. Null keeps the name.")
-    tags: dict[str, str | None] = Field(
+    name: Name | None = Field(None, description="The new name; empty removes it. Null keeps the name.")
+    tags: Tagged[TagValue | None] = Field(
         {}, description="The tags to set; null removes one. Other tags are kept.", examples=[{"team": "data"}]
     )
 
@@ -71,7 +85,7 @@ class Labels(Body):
     status_code=202,
     responses={
         200: {"model": RunDocument, "description": "With `wait`: the run has ended."},
-        **responses(401, 403, 413, 422, 429, 503),
+        **responses(401, 403, 409, 413, 422, 429, 503),
     },
 )
 async def start_run(
@@ -104,19 +118,19 @@ async def start_run(
     return document
 
 
-@router.get("", responses=responses(401, 403, 422, 429, 503))
+@router.get("", responses=responses(401, 403, 404, 409, 422, 429, 503))
 async def list_runs(
     service: TheService,
     access: TheAccess,
     principal: Reader,
     status: Annotated[RunStatus | None, Query(description="Only runs with this status.")] = None,
-    flow: Annotated[str | None, Query(max_length=100, description="Only runs of this flow.")] = None,
-    q: Annotated[str, Query(max_length=200, description="Only runs whose name or request contains this text.")] = "",
-    search: Annotated[str, Query(max_length=200, description=SEARCH)] = "",
+    flow: Annotated[Wanted | None, Query(max_length=100, description="Only runs of this flow.")] = None,
+    q: Annotated[Wanted, Query(max_length=200, description="Only runs whose name or request contains this text.")] = "",
+    search: Annotated[Wanted, Query(max_length=200, description=SEARCH)] = "",
     since: Annotated[Moment | None, Query(description="Only runs created at or after this time (ISO 8601).")] = None,
     until: Annotated[Moment | None, Query(description="Only runs created before this time (ISO 8601).")] = None,
     asking: Annotated[bool, Query(description="Only runs with open approvals or questions.")] = False,
-    tag: Annotated[list[str], Query(description="Only runs with this tag, as `KEY=VALUE`. Repeatable.")] = [],  # noqa: B006
+    tag: Annotated[list[Tag], Query(description="Only runs with this tag, as `KEY=VALUE`. Repeatable.")] = [],  # noqa: B006
     min_cost_usd: Annotated[NotNegative, Query(description="Only runs that cost at least this much.")] = None,
     max_cost_usd: Annotated[NotNegative, Query(description="Only runs that cost at most this much.")] = None,
     min_duration_s: Annotated[NotNegative, Query(description="Only runs that took at least this long.")] = None,
@@ -124,17 +138,19 @@ async def list_runs(
     sort: Annotated[RunSort, Query(description="What the list is sorted by, the largest first.")] = RunSort.CREATED,
     ascending: Annotated[bool, Query(description="The smallest, or the oldest, first.")] = False,
     limit: Annotated[int, Query(ge=1, le=500, description="Runs per page.")] = 50,
-    cursor: Annotated[str | None, Query(max_length=100, description="`next_cursor` of the previous page.")] = None,
+    cursor: Annotated[
+        str | None, Query(max_length=100, pattern="^[!-~]+$", description="`next_cursor` of the previous page.")
+    ] = None,
 ) -> RunsPage:
     """The runs that the caller may read, newest first or sorted. All pages of a list need the same order."""
     try:
         if cursor is not None:
-            await access.check_run(principal, _readable(cursor), Scope.READ)
+            await access.check_run(principal, cursor, Scope.READ)
         listings = await service.runtime.store.runs(
             status=status,
-            flow=_readable(flow),
-            text=_readable(q),
-            search=_readable(search),
+            flow=flow,
+            text=q,
+            search=search,
             min_cost_usd=min_cost_usd,
             max_cost_usd=max_cost_usd,
             min_duration_s=min_duration_s,
@@ -147,20 +163,13 @@ async def list_runs(
             tags=parse_tags(tag, "tag"),
             key_id=principal.reads_of,
             limit=limit + 1,
-            before=_readable(cursor),
+            before=cursor,
         )
     except NoSuchRun as error:
-        raise invalid(f"there is no page after {cursor}", "Use next_cursor of a page, or omit the cursor.") from error
+        raise no_such(f"there is no page after {cursor}", "Use next_cursor of a page, or omit the cursor.") from error
     page = listings[:limit]
     following = page[-1].run_id if len(listings) > limit else None
     return RunsPage(runs=tuple(run_line(each) for each in page), next_cursor=following)
-
-
-def _readable(text: Any) -> Any:
-    """Return a text that a database can search for. Raises Problem (422) if it contains NUL."""
-    if isinstance(text, str) and "\0" in text:
-        raise invalid("a parameter contains a NUL character", "Remove it: no database stores NUL.")
-    return text
 
 
 def _with_zone(moment: datetime | None, name: str) -> datetime | None:
@@ -224,7 +233,7 @@ async def _wait(service: Service, access: Access, principal: Principal, run_id: 
             await until_rest(service.feeds, run_id, seconds)
 
 
-@router.patch("/{run_id}", responses=responses(401, 403, 404, 413, 422, 429, 503))
+@router.patch("/{run_id}", responses=responses(401, 403, 404, 409, 413, 422, 429, 503))
 async def label_run(run_id: RunId, body: Labels, service: TheService, principal: Runner) -> RunDocument:
     """Name a run, and set or remove tags. A run can be labelled at any time, also after its end."""
     await labels.label_run(service.runtime, run_id, name=body.name, tags=body.tags, by=principal.name)

@@ -89,7 +89,7 @@ async def system(request: Request, service: TheService, principal: Reader) -> Sy
         ),
         model=ModelInfo(name=choice.models.default, why=choice.why),
         hosts=tuple(await store.hosts()) if all_runs else (),
-        streams=service.feeds.clients,
+        streams=request.app.state.metrics.open_streams,
         driving=len(service.driver.driving),
         console=request.app.state.console,
         retention=await _retention(service, all_runs=all_runs),

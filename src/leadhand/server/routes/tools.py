@@ -11,7 +11,7 @@ from leadhand.app.arguments import json_value
 from leadhand.app.steering.access import Scope
 from leadhand.app.steering.tool_trial import try_tool
 from leadhand.core.approval import policy_of
-from leadhand.core.errors import UsageError
+from leadhand.core.errors import Failure, FailureClass
 from leadhand.core.tool import ApprovalPolicy, Effect, ToolSpec
 from leadhand.engine.gate import argument_problems
 from leadhand.server.access import require
@@ -51,7 +51,8 @@ async def call_tool(name: Name, body: CallBody, service: TheService, principal: 
     json_value(body.args, "the arguments", "Send JSON values.")
     faults = argument_problems(spec, body.args)
     if faults:
-        raise UsageError(f"{name}: {'; '.join(faults)}", "GET /api/tools/NAME shows its arguments.")
+        wrong = Failure.of("; ".join(faults), "bad_arguments", FailureClass.INVALID)
+        return ToolTrial(task_name=name, ok=False, error=wrong)
     settings = service.runtime.settings
     if policy_of(spec, settings.approve, dict(settings.approve_rules)) is not ApprovalPolicy.AUTO:
         require(principal, Scope.APPROVE)  # a run would ask for approval
