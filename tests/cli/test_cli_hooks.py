@@ -92,9 +92,7 @@ def test_the_hooks_of_a_manifest_check_every_run_of_the_project(
     below = leadhand.folder / "below"
     below.mkdir()
     tools = f'tools = ["{leadhand.tools}"]'
-    (leadhand.folder / "leadhand.toml").write_text(
-        f'{tools}\nhooks = ["guards.py:ask_above"]\n[approve]\npolicy = "auto"'
-    )
+    (leadhand.folder / "leadhand.toml").write_text(f'{tools}\nhooks = ["guards.py:ask_above"]\n[approve]\n"*" = "auto"')
     monkeypatch.chdir(below)  # paths are relative to the manifest
     started = leadhand("run", "--offline", PAY)
     assert started.code == 4

@@ -54,7 +54,7 @@ def test_a_rule_can_name_the_tool_that_makes_workers(leadhand: Any, example: Pat
     rule = ("--approve", "tool:worker_create=auto")
     if door == "manifest":
         with (example / "leadhand.toml").open("a") as file:
-            file.write('\n[approve.rules]\n"tool:worker_create" = "auto"\n')
+            file.write('\n[approve]\n"tool:worker_create" = "auto"\n')
     result = leadhand(*EVALUATE, *(rule if door == "flag" else ()), "--json")
     assert result.code == 0, result.err
     assert result.json["approvals"] == []

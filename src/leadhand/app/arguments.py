@@ -204,7 +204,9 @@ def model_names(given: object) -> dict[str, str]:
         raise UsageError(
             f"unknown use of a model: {shown(unknown[0])}", f"Choose from: {', '.join(USES)}.", field="model"
         )
-    names = {str(use): name(each, "model", _MODEL) for use, each in by_use.items()}
+    names = {
+        str(use): name(each, "model" if use == "default" else f"{use}_model", _MODEL) for use, each in by_use.items()
+    }
     return {use: each for use, each in names.items() if each is not None}
 
 

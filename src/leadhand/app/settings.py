@@ -126,7 +126,7 @@ def settings(
     home = name(str(home) if isinstance(home, Path) else home, "home", "Pass a directory, or omit it.")
     where = Path(home or env.get("LEADHAND_HOME") or default_home()).expanduser()
     database = str(database) if isinstance(database, Path) else database
-    database = name(database, "store", "Pass a file or a postgresql://… URL, or omit it.")
+    database = name(database, "database", "Pass a file or a postgresql://… URL, or omit it.")
     return Settings(
         home=where,
         database=database or env.get("LEADHAND_DATABASE_URL") or f"sqlite:///{where / 'leadhand.db'}",

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NamedTuple
 from leadhand.app.arguments import OTHERS
 from leadhand.app.export.formatting import short_id
 from leadhand.app.settings import settings
-from leadhand.app.steering.access import KeyCeilings
 from leadhand.core.errors import UsageError
 from leadhand.core.limits import Limits
 from leadhand.core.run import WORKER_CALLS
@@ -224,15 +223,12 @@ class LimitFlags:
 class NewLimitFlags(LimitFlags):
     """Other limits of a run, for the run as a whole, to continue it."""
 
-    WITHOUT_FLAG: ClassVar[tuple[str, ...]] = ("max_repairs", "max_retries")
+    WITHOUT_FLAG: ClassVar[tuple[str, ...]] = tuple(
+        name
+        for name in Limits.model_fields
+        if name not in ("budget", "timeout", "max_requests", "max_tokens", "max_turns")
+    )
     OF_PROJECT: ClassVar[bool] = False
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class KeyLimitFlags(LimitFlags):
-    """The most that the runs of an API key get."""
-
-    LIMITS: ClassVar[type[Value]] = KeyCeilings
 
 
 def open_lead(

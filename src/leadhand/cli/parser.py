@@ -26,7 +26,7 @@ from leadhand import __version__
 from leadhand.cli.catalogue import COMMANDS, GROUPS, USUAL
 from leadhand.cli.options import ANY_LIMIT, NO_PROJECT, Flag, LimitFlags
 from leadhand.core.errors import UsageError
-from leadhand.core.limits import refused_limit, schema_of
+from leadhand.core.limits import Limits, refused_limit, schema_of
 from leadhand.core.value import Value, shown
 
 CommandFunction = Callable[..., Coroutine[Any, Any, int | None]]
@@ -182,7 +182,8 @@ class Leaf(click.Command):
         name = name.strip().replace("-", "_")
         limits = next(flags.LIMITS for each in self.params if (flags := _limit_flags(each)) is not None)
         if name in limits.model_fields:
-            return name, _LimitType(limits, name).convert(text, None, ctx)
+            flag = next(each for each in self.params if each.name in (name, "limit"))
+            return name, _LimitType(limits, name).convert(text, flag, ctx)
         raise click.BadParameter(f"there is no limit {name!r}", ctx, param_hint="--limit")
 
 
@@ -335,7 +336,9 @@ def _values(name: str, kind: type, about: Flag) -> dict[str, Any]:
         return {"type": click.Choice([str(each) for each in about.choices], case_sensitive=False)}
     if kind not in (int, float):
         return {"type": click.Path() if about.value in ("FILE", "DIR") else str}
-    number: Any = click.IntRange() if kind is int else click.FloatRange()
+    schema = schema_of(name) if name in Limits.model_fields else {}
+    span: Any = schema.get("minimum"), schema.get("maximum")
+    number: Any = click.IntRange(*span) if kind is int else click.FloatRange(*span)
     number.name = "number"
     return {"type": number}
 

@@ -101,7 +101,7 @@ def seconds(given: Any) -> Any:
     """Return a duration with a unit, such as ``90s``, ``5m``, ``2h``, ``30d`` or ``8w``, in seconds; else what is
     ``given``."""
     text = given.strip().lower() if isinstance(given, str) else ""
-    found = re.fullmatch(r"([0-9]{1,9}(?:\.[0-9]{1,9})?) ?([smhdw])", text)
+    found = re.fullmatch(r"([0-9]{1,100}(?:\.[0-9]{1,9})?) ?([smhdw])", text)
     return given if found is None else float(found[1]) * UNITS[found[2]]
 
 

@@ -63,12 +63,12 @@ PROJECT = Path(__file__).parent
 
 
 def test_a_request_is_answered_with_the_tool_of_the_project(tmp_path):
-    lead = Leadhand.of_project(PROJECT, offline=True, home=tmp_path)
+    lead = Leadhand.of_project(PROJECT, model="offline", home=tmp_path)
     assert "10:00 to 14:00" in lead.run_sync("opening hours on Saturday").text
 
 
 def test_the_worker_of_the_project_leads_a_run(tmp_path):
-    lead = Leadhand.of_project(PROJECT, offline=True, home=tmp_path)
+    lead = Leadhand.of_project(PROJECT, model="offline", home=tmp_path)
     answer = lead.run_sync("opening hours on Saturday", worker="receptionist")
     assert "10:00 to 14:00" in answer.text
 '''

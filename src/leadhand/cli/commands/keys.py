@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 from leadhand.app.export.formatting import age
 from leadhand.app.steering.access import ApiKey, KeyCeilings, Scope
 from leadhand.app.steering.keys import USUAL_SCOPES, all_keys, make_key, named_key, revoke
-from leadhand.cli.options import Flag, Json, KeyLimitFlags, StoreFlags, open_reader
+from leadhand.cli.options import Flag, Json, LimitFlags, StoreFlags, open_reader
 from leadhand.cli.terminal.messages import write_table
 from leadhand.cli.terminal.streams import say, write_json, write_line
+from leadhand.core.value import Value
 
 HEADINGS = ("ID", "KEY", "SCOPES", "LIMITS", "CREATED", "USED", "NAME")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeyLimitFlags(LimitFlags):
+    """The most that the runs of an API key get."""
+
+    LIMITS: ClassVar[type[Value]] = KeyCeilings
 
 
 async def keys_create(
