@@ -21,7 +21,8 @@ from leadhand.app.run_settings import (
     asked_settings,
     check_options,
 )
-from leadhand.app.runtime.runtime import Runtime, open_runtime
+from leadhand.app.runtime.opening import open_runtime
+from leadhand.app.runtime.runtime import Runtime
 from leadhand.app.settings import Settings, settings, user
 from leadhand.app.steering import approvals, operator, questions
 from leadhand.app.steering.approvals import OpenApproval

@@ -143,7 +143,7 @@ async def test_over_http_a_run_without_its_flow_is_not_steered_but_cancelled(tmp
     async with door(tmp_path, models=ScriptedModel([])) as api:
         before = len(await api.events(run_id))
         refused = await api.post(f"/api/runs/{run_id}/skip", {"subtask": "slow"})
-        assert (refused.status_code, refused.json()["code"]) == (422, "configuration")
+        assert (refused.status_code, refused.json()["code"]) == (409, "configuration")
         assert len(await api.events(run_id)) == before
         cancelled = await api.post(f"/api/runs/{run_id}/cancel")
         assert (cancelled.status_code, cancelled.json()["status"]) == (202, "cancelled")

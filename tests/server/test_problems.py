@@ -12,8 +12,8 @@ import pytest
 from server.conftest import OpenDoor, OpenServer
 from server.doors import Door
 
-from leadhand.core.advice import ACTIONS, Advice
 from leadhand.core.errors import StoreError
+from leadhand.core.errors.advice import ACTIONS, Advice
 from leadhand.server.problems import LARGEST_BODY
 
 

@@ -23,8 +23,8 @@ from store_memory import memory, transact
 from store_samples import ROWS, SAMPLES
 
 from leadhand.core import events
-from leadhand.core.advice import Advice
 from leadhand.core.errors import RESTORE, StoreError, UnreadableRun
+from leadhand.core.errors.advice import Advice
 from leadhand.core.events import EVENT_TYPES, AnyEvent
 from leadhand.core.run import ModelChoice, RunDefinition
 from leadhand.core.value import DEEPEST

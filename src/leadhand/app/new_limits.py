@@ -9,9 +9,9 @@ from math import ceil
 from typing import Any
 
 from leadhand.app.settings import HELD_BACK_SHARE, LONGEST_HELD_BACK_S, reserves
-from leadhand.core.advice import Advice
 from leadhand.core.decide.requests import ran_out, repeated
 from leadhand.core.errors import MAX_TURNS, UsageError
+from leadhand.core.errors.advice import Advice
 from leadhand.core.events import RunChanged
 from leadhand.core.limits import NANO, Limits, Money, schema_of, usd
 from leadhand.core.state import ModelTurn, RunState, StepState

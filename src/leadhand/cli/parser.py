@@ -7,30 +7,33 @@ docstring is the help of the command.
 
 from __future__ import annotations
 
-import contextlib
 import importlib
 import inspect
 import os
 import textwrap
-from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
-from dataclasses import fields, is_dataclass
+from collections.abc import Coroutine, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple, cast, get_args, get_origin, get_type_hints
+from typing import Any, NamedTuple, cast
 
 import click
 from click.shell_completion import shell_complete
-from pydantic import ValidationError
 
 from leadhand import __version__
 from leadhand.cli.catalogue import COMMANDS, GROUPS, USUAL
-from leadhand.cli.options import ANY_LIMIT, NO_PROJECT, Flag, LimitFlags
+from leadhand.cli.flags import (
+    Argument,
+    CommandFunction,
+    LimitType,
+    Option,
+    flag_option,
+    limit_flags,
+    of_project,
+    parameters_of,
+)
+from leadhand.cli.options import NO_PROJECT, Flag, LimitFlags
 from leadhand.core.errors import UsageError
-from leadhand.core.limits import Limits, refused_limit, schema_of
-from leadhand.core.value import Value, shown
 
-CommandFunction = Callable[..., Coroutine[Any, Any, int | None]]
-"""A command: a coroutine function that returns an exit code (None: 0). Its parameters are its arguments and flags."""
 DESCRIPTION = (
     "Leadhand runs a request with one lead and as many workers as the job needs. It plans the request, runs the"
     " subtasks in parallel, keeps every result, and answers from what its own log shows."
@@ -112,7 +115,7 @@ class Leaf(click.Command):
     ) -> click.Context:
         """Import the command and parse its arguments."""
         self.help = (inspect.getdoc(self.function) or "").replace("\n\nExamples:", f"\n\n{VERBATIM}Examples:")
-        self.params = [*_parameters(self.function), _option("debug", bool, DEBUG, False), _HELP_ALL]
+        self.params = [*parameters_of(self.function), flag_option("debug", bool, DEBUG, False), _HELP_ALL]
         return super().make_context(info_name, args, parent, **extra)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
@@ -172,7 +175,7 @@ class Leaf(click.Command):
                 value = given.pop(each.name)
                 arguments += value if each.nargs == -1 else [value]
         given = _with_project(
-            given, {each.name for each in self.params if isinstance(each, Option) and _of_project(each)}
+            given, {each.name for each in self.params if isinstance(each, Option) and of_project(each)}
         )
         return Call(self.function, arguments, _grouped(self.params, given))
 
@@ -180,21 +183,11 @@ class Leaf(click.Command):
         """Return the name and the value of a limit that is given as ``NAME=VALUE``."""
         name, _, text = given.partition("=")
         name = name.strip().replace("-", "_")
-        limits = next(flags.LIMITS for each in self.params if (flags := _limit_flags(each)) is not None)
+        limits = next(flags.LIMITS for each in self.params if (flags := limit_flags(each)) is not None)
         if name in limits.model_fields:
             flag = next(each for each in self.params if each.name in (name, "limit"))
-            return name, _LimitType(limits, name).convert(text, flag, ctx)
+            return name, LimitType(limits, name).convert(text, flag, ctx)
         raise click.BadParameter(f"there is no limit {name!r}", ctx, param_hint="--limit")
-
-
-class Option(click.Option):
-    """A flag. ``group`` is the keyword and the class of the group that it belongs to."""
-
-    group: tuple[str, Any] | None = None
-
-    def get_help_extra(self, ctx: click.Context) -> Any:
-        """Return nothing: the help says what there is to say."""
-        return {}
 
 
 def _show_all(ctx: click.Context, option: click.Parameter, asked: bool) -> None:
@@ -208,139 +201,6 @@ def _show_all(ctx: click.Context, option: click.Parameter, asked: bool) -> None:
 _HELP_ALL = click.Option(
     ["--help-all"], is_flag=True, is_eager=True, expose_value=False, hidden=True, callback=_show_all
 )
-
-
-def _limit_flags(parameter: click.Parameter) -> type[LimitFlags] | None:
-    """Return the class of the limits that a flag belongs to; None for another flag."""
-    group = parameter.group if isinstance(parameter, Option) else None
-    return group[1] if group is not None and issubclass(group[1], LimitFlags) else None
-
-
-def _of_project(option: Option) -> bool:
-    """Whether the manifest may set a flag that the command line does not."""
-    limits = _limit_flags(option)
-    return bool(option.name) and (limits is None or limits.OF_PROJECT)
-
-
-class Argument(click.Argument):
-    """An argument, with its help."""
-
-    name: str
-    label: str = ""
-    text: str = ""
-
-
-def _checked(context: click.Context, option: click.Parameter, value: Any) -> object:
-    """Refuse a flag as the value of another flag, whose value was forgotten, and what is not a number."""
-    values = cast("tuple[Any, ...]", value if isinstance(value, tuple) else (value,))
-    for each in values:
-        if isinstance(each, str) and each.startswith("--"):
-            raise click.BadOptionUsage(option.name or "", f"option {option.opts[0]} needs a value", context)
-        if each != each:
-            raise click.BadParameter("nan is not a number", context, option)
-    return cast("object", value)
-
-
-def _parameters(function: CommandFunction) -> Iterator[click.Parameter]:
-    """Yield arguments and flags, in the order of the signature."""
-    hints = get_type_hints(function, include_extras=True)
-    for name, parameter in inspect.signature(function).parameters.items():
-        hint = hints[name]
-        if is_dataclass(hint):
-            assert isinstance(hint, type)
-            own = get_type_hints(hint, include_extras=True)
-            for field in fields(hint):
-                if get_origin(own[field.name]) is Annotated:
-                    yield _option(field.name, *_read(own[field.name]), field.default, (name, hint))
-            if issubclass(hint, LimitFlags):
-                limits = hint.LIMITS
-                flags = (limit for limit in limits.model_fields if limit not in hint.WITHOUT_FLAG)
-                yield from (_limit(limits, limit, (name, hint)) for limit in flags)
-                yield _option("limit", tuple, ANY_LIMIT, (), (name, hint))
-        elif parameter.kind is parameter.KEYWORD_ONLY:
-            yield _option(name, *_read(hint), parameter.default)
-        else:
-            yield _argument(parameter, *_read(hint))
-
-
-def _limit(limits: type[Value], name: str, group: tuple[str, Any]) -> Option:
-    """Return the flag of a limit."""
-    field, schema = limits.model_fields[name], schema_of(name, limits)
-    shown = "" if not field.default else f" (default: {field.default:g})"
-    text = f"{(field.description or '').rstrip('.')}{shown}."
-    if schema["type"] == "boolean":
-        return _option(name, bool, Flag(text), False, group)
-    unit = "USD" if name.startswith("budget") else "N" if schema["type"] == "integer" else "TIME"
-    option = _option(name, str, Flag(text, unit), None, group)
-    option.type = _LimitType(limits, name)
-    return option
-
-
-class _LimitType(click.ParamType[Any]):
-    """The type of a limit: a number, or a time with a unit."""
-
-    name = "number"
-
-    def __init__(self, limits: type[Value], limit: str) -> None:
-        self._limits, self._limit = limits, limit
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Return the value of the limit that a text stands for."""
-        number: Any = value
-        for kind in (int, float):
-            with contextlib.suppress(ValueError):
-                number = kind(value)
-                break
-        number = {"true": True, "false": False}.get(value, number)
-        try:
-            return getattr(self._limits.model_validate({self._limit: number}), self._limit)
-        except ValidationError as error:
-            refused = refused_limit(error, self._limits)
-            raise click.BadParameter(f"{shown(value)}. {refused.how}", ctx, param) from error
-
-
-def _read(hint: Any) -> tuple[type, Flag]:
-    """Return the type of a parameter, which may be None, too, and its help."""
-    kind, about = get_args(hint)[:2]
-    if get_origin(kind) is tuple:
-        return tuple, about
-    return next((each for each in get_args(kind) if each is not type(None)), kind), about
-
-
-def _argument(parameter: inspect.Parameter, kind: type, about: Flag) -> Argument:
-    repeats = parameter.kind is parameter.VAR_POSITIONAL
-    required = parameter.default is parameter.empty and not repeats
-    label = about.value or parameter.name.upper()
-    shown = label if required or " " in label else f"[{label}{' …' if repeats else ''}]"
-    more: dict[str, Any] = {"metavar": shown, "nargs": -1 if repeats else 1, **_values(parameter.name, kind, about)}
-    argument = Argument([parameter.name], required=required, **more)
-    argument.label, argument.text = label, about.text
-    return argument
-
-
-def _option(name: str, kind: type, about: Flag, default: Any, group: tuple[str, Any] | None = None) -> Option:
-    shown = isinstance(default, (int, float, str)) and default not in (False, "")
-    text = f"{about.text.rstrip('.')} (default: {default})." if shown else about.text
-    more: dict[str, Any] = {"is_flag": True}
-    if kind is not bool:
-        more = {"multiple": kind is tuple, "required": default is inspect.Parameter.empty, "callback": _checked}
-        more |= {"metavar": about.value or name.upper(), **_values(name, kind, about)}
-    option = Option([f"--{name.rstrip('_').replace('_', '-')}", name], help=text, **more)
-    option.group = group
-    return option
-
-
-def _values(name: str, kind: type, about: Flag) -> dict[str, Any]:
-    """Return which values a parameter takes, and how shells complete them."""
-    if about.choices:
-        return {"type": click.Choice([str(each) for each in about.choices], case_sensitive=False)}
-    if kind not in (int, float):
-        return {"type": click.Path() if about.value in ("FILE", "DIR") else str}
-    schema = schema_of(name) if name in Limits.model_fields else {}
-    span: Any = schema.get("minimum"), schema.get("maximum")
-    number: Any = click.IntRange(*span) if kind is int else click.FloatRange(*span)
-    number.name = "number"
-    return {"type": number}
 
 
 def _with_project(given: Mapping[str, Any], flags: set[str]) -> dict[str, Any]:

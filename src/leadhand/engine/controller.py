@@ -14,9 +14,9 @@ from datetime import timedelta
 from typing import Any
 
 from leadhand.core import decide as do
-from leadhand.core.advice import Advice
 from leadhand.core.decide import due, run_out, when_idle
 from leadhand.core.errors import INTERRUPTED, Failure, FailureClass, Fenced, FlowError, Refused
+from leadhand.core.errors.advice import Advice
 from leadhand.core.events import AnyEvent, AttemptScheduled, Entry, OrderIssued, StepIssued
 from leadhand.core.evolve import apply_entry, draft, fold
 from leadhand.core.ids import step_of

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from leadhand.core.advice import Advice
 from leadhand.core.approval import EFFECT
 from leadhand.core.errors import UsageError
+from leadhand.core.errors.advice import Advice
 from leadhand.core.events import (
     AnyEvent,
     ApprovalAnswered,

@@ -17,8 +17,8 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 from starlette.routing import compile_path
 
-from leadhand.core.advice import Advice
 from leadhand.core.errors import LeadhandError, UnreadableRun, UsageError
+from leadhand.core.errors.advice import Advice
 
 LOGGER = logging.getLogger("leadhand.server")
 MEDIA_TYPE = "application/problem+json"

@@ -13,8 +13,8 @@ from typing import Any, NamedTuple, cast
 
 from pydantic_core import PydanticSerializationError, ValidationError, from_json
 
-from leadhand.core.advice import Advice
 from leadhand.core.errors import RESTORE, StoreError, UnreadableRun, no_such_run
+from leadhand.core.errors.advice import Advice
 from leadhand.core.events import EVENT_TYPES, AnyEvent, Entry
 from leadhand.core.value import DEEPEST, LARGEST, one_line
 

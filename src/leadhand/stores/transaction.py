@@ -14,9 +14,9 @@ from datetime import datetime
 from itertools import chain
 from typing import NamedTuple
 
-from leadhand.core.advice import Advice
 from leadhand.core.budget import METERED, Account, Reservation
 from leadhand.core.errors import BudgetRefused, Fenced, RunOwned, StaleAttempt, UsageError, no_such_run
+from leadhand.core.errors.advice import Advice
 from leadhand.core.events import AnyEvent, Entry, ModelCallBegan, RunClaimed, RunStarted
 from leadhand.core.limits import NOTHING, Ceiling, Money
 from leadhand.core.run import ENDED, RunStatus

@@ -13,9 +13,9 @@ from collections.abc import Collection, Sequence
 from contextlib import closing, suppress
 from pathlib import Path
 
-from leadhand.core.advice import Advice
 from leadhand.core.artifact import digest_of
 from leadhand.core.errors import NoSuchRun, RunOwned, StoreError, UnreadableRun, UsageError, no_such_run
+from leadhand.core.errors.advice import Advice
 from leadhand.core.run import ENDED
 
 from .codec import microseconds, read_entries

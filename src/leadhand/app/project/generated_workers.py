@@ -20,9 +20,9 @@ from leadhand.app.project.config_files import read_text, unwritten
 from leadhand.app.project.declared_workers import check_worker_tools, declared_workers
 from leadhand.app.project.manifest import Project, load_project, named_files, relative_path
 from leadhand.app.project.worker_files import FENCE, SUFFIX, load_worker_file, parse_worker, worker_text
-from leadhand.core.advice import Advice
 from leadhand.core.artifact import confined
 from leadhand.core.errors import ConfigurationError, FailureClass, ToolError, UsageError
+from leadhand.core.errors.advice import Advice
 from leadhand.core.text import did_you_mean
 from leadhand.core.value import Json, Value
 from leadhand.core.worker import TOOLSET, Worker

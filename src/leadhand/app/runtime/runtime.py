@@ -20,7 +20,7 @@ from leadhand.app.runtime.live_texts import LiveTexts
 from leadhand.app.runtime.membership import Membership, host_wait, membership
 from leadhand.app.runtime.model_selection import Choice, NamedModels, choose_models
 from leadhand.app.runtime.webs import Webs
-from leadhand.app.settings import Settings, make_home
+from leadhand.app.settings import Settings
 from leadhand.app.telemetry.run_lines import note_begin, note_end
 from leadhand.app.telemetry.tracing import telemetry
 from leadhand.core.errors import ConfigurationError, UnreadableRun
@@ -40,9 +40,7 @@ from leadhand.engine.redaction import Redactor
 from leadhand.engine.session.host import Host
 from leadhand.ports import ContextStore, Dispatcher, Models
 from leadhand.ports.heads import head_of
-from leadhand.ports.hooks import Hook
 from leadhand.ports.hosts import HostKind
-from leadhand.stores.opening import PATIENCE_S, open_store
 from leadhand.stores.sql_store import SqlContextStore
 from leadhand.tools.toolbox import Toolbox
 from leadhand.verify.judge import Verifier
@@ -50,8 +48,6 @@ from leadhand.verify.judge import Verifier
 if TYPE_CHECKING:
     from leadhand.app.export.shapes import RunDocument
 
-UNLIMITED_PATIENCE_S = 86_400.0
-"""Seconds that a process whose runs have no deadline waits for its database."""
 WAITING_RUNS = 100
 """Runs that wait for people and whose states are kept."""
 LOGGER = logging.getLogger("leadhand")
@@ -60,7 +56,7 @@ _P = ParamSpec("_P")
 
 @dataclass(eq=False, kw_only=True)
 class Runtime:
-    """Everything a process needs to drive runs. Opened by :func:`open_runtime`; belongs to one event loop.
+    """Everything a process needs to drive runs. Opened by ``open_runtime``; belongs to one event loop.
 
     Functions in ``watchers`` receive each batch of entries that is committed while this process drives a run. Functions
     in ``on_release`` receive the last known state of a run when this process stops driving it, for any reason.
@@ -364,44 +360,3 @@ class Runtime:
             await self._telemetry.aclose()
         for part in (self.dispatcher, self.web, self.models, self.store):
             await part.aclose()
-
-
-async def open_runtime(
-    settings: Settings,
-    toolbox: Toolbox,
-    *,
-    models: Models | Mapping[str, Models] | None = None,
-    store: ContextStore | None = None,
-    flows: FlowRegistry | None = None,
-    reading: bool = False,
-    added: dict[str, Models] | None = None,
-    hooks: Iterable[Hook] = (),
-    verifier: Verifier | None = None,
-) -> Runtime:
-    """Open a runtime. ``models`` replaces the environment's, or adds adapters by name; ``store`` replaces the database.
-    ``added`` are the adapters of single runs, by the names in their logs, ``hooks`` check calls and answers, and
-    ``verifier`` judges answers in place of a model.
-
-    If ``reading``, a home or database that is read-only refuses only what would be written to it, and none is created.
-    Raises ConfigurationError for a home, database or model that cannot be used.
-    """
-    if not reading:
-        make_home(settings.home)
-    flows = flows or FlowRegistry()
-    chosen, choice = await choose_models(settings, models, flows.offline_rules)
-    patience_s = max(PATIENCE_S, settings.limits.timeout or UNLIMITED_PATIENCE_S)  # a run waits up to its deadline
-    if store is None:
-        store = await open_store(
-            settings.database, patience_s=patience_s, reading=reading, heartbeat_limit_s=settings.heartbeat_limit_s
-        )
-    chosen.added = {} if added is None else added
-    return Runtime(
-        settings=settings,
-        store=store,
-        models=chosen,
-        choice=choice,
-        toolbox=toolbox,
-        flows=flows,
-        hooks=Hooks(hooks),
-        verifier=verifier,
-    )

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 from leadhand.app.arguments import json_arguments, json_value, text
 from leadhand.app.runtime.listings import all_runs
 from leadhand.app.runtime.runtime import Runtime
-from leadhand.core.advice import Advice
 from leadhand.core.approval import Approval, ApprovalStatus, approval_id, args_hash
 from leadhand.core.errors import FailureClass, UnreadableRun, UsageError
+from leadhand.core.errors.advice import Advice
 from leadhand.core.events import ApprovalAnswered
 from leadhand.core.ids import step_of
 from leadhand.core.relations import open_approvals as open_in

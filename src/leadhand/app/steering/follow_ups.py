@@ -10,8 +10,8 @@ from leadhand.app.project.toolsets import check_tools
 from leadhand.app.run_settings import NewRun, changed
 from leadhand.app.runtime.runtime import Runtime
 from leadhand.app.settings import Settings
-from leadhand.core.advice import Advice
 from leadhand.core.errors import UsageError
+from leadhand.core.errors.advice import Advice
 from leadhand.core.limits import Limits
 from leadhand.core.run import ENDED, ModelChoice, RunDefinition, RunStatus
 from leadhand.core.state import RunState

@@ -10,8 +10,8 @@ from datetime import UTC, datetime
 
 from leadhand.app.settings import user
 from leadhand.app.steering.access import UNBOUNDED, ApiKey, KeyCeilings, Scope, allows
-from leadhand.core.advice import Advice
 from leadhand.core.errors import UsageError
+from leadhand.core.errors.advice import Advice
 from leadhand.core.text import listed
 from leadhand.stores.records import Record
 from leadhand.stores.sql_store import SqlContextStore

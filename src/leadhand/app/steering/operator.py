@@ -18,12 +18,12 @@ from leadhand.app.runtime.model_selection import prices_needed
 from leadhand.app.runtime.runtime import Runtime
 from leadhand.app.settings import reserves
 from leadhand.core import events as ev
-from leadhand.core.advice import Advice
 from leadhand.core.approval import args_hash
 from leadhand.core.artifact import BLOB_KEY
 from leadhand.core.decide import decide, stopping
 from leadhand.core.decide.requests import ACTED, repeated, why_refused
 from leadhand.core.errors import Failure, FailureClass, LeadhandError, RunOwned, UnreadableRun, UsageError
+from leadhand.core.errors.advice import Advice
 from leadhand.core.evolve import fold, foreseen, replay
 from leadhand.core.limits import OF_MONEY, Concurrency, Limits, SharedBudget
 from leadhand.core.relations import blocked_by, open_plan, tools_of

@@ -9,9 +9,9 @@ from pathlib import Path
 
 from leadhand.app.arguments import json_value, run_name, run_tags, text
 from leadhand.app.runtime.runtime import Runtime
-from leadhand.core.advice import Advice
 from leadhand.core.approval import Question
 from leadhand.core.errors import StoreError, UsageError
+from leadhand.core.errors.advice import Advice
 from leadhand.core.events import QuestionAnswered, RunChanged, SignalSent
 from leadhand.core.relations import open_question
 from leadhand.core.state import RunState

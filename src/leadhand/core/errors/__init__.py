@@ -23,9 +23,9 @@ from typing import Any
 
 from pydantic import Field
 
-from .advice import Advice
-from .money import Money
-from .value import Value, unset
+from leadhand.core.errors.advice import Advice
+from leadhand.core.money import Money
+from leadhand.core.value import Value, unset
 
 
 class FailureClass(StrEnum):
@@ -174,7 +174,7 @@ RESTORE = (
     "restore the database from a backup, or save what can be read with {export_run}, and then delete the run with"
     " {delete_run}; other runs are not affected"
 )
-"""How a damaged run is restored: the text of an :class:`~leadhand.core.advice.Advice`."""
+"""How a damaged run is restored: the text of an :class:`~leadhand.core.errors.advice.Advice`."""
 
 
 class UnreadableRun(StoreError):
