@@ -19,7 +19,7 @@ let run = got(
   await api.POST("/api/runs", {
     body: {
       request: "What is the weather in Paris, Lyon, Nice, Rome, Oslo, Bern and Vienna tomorrow?",
-      approve_rules: { "tool:weather_tool": "ask" },
+      approve: { "tool:weather_tool": "ask" },
     },
     params: { query: { wait: 60 } },
   }),

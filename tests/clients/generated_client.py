@@ -36,7 +36,7 @@ def call(tag: str, name: str, *arguments: Any, **options: Any) -> Any:
 
 
 client = of("client", "Client")(base_url=url, timeout=90)
-asked = {"request": "What is the weather in Paris tomorrow?", "approve_rules": {"tool:weather_tool": "ask"}}
+asked = {"request": "What is the weather in Paris tomorrow?", "approve": {"tool:weather_tool": "ask"}}
 run = call("runs", "start_run", body=of("models", "Submission").from_dict(asked), wait=60)
 assert run.status == "waiting", run
 for approval in run.approvals:

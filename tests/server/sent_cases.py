@@ -18,11 +18,14 @@ from schemathesis import Case
 from schemathesis.checks import CHECKS, load_all_checks
 from schemathesis.config import GenerationConfig, ProjectConfig, ProjectsConfig, SchemathesisConfig
 from schemathesis.pytest.lazy import get_all_tests
+from schemathesis.specs.openapi.checks import positive_data_acceptance
 from server.doors import PATIENCE_S
 
 load_all_checks()
 ALL: Any = CHECKS.get_all()
 """What `schemathesis run --checks all` checks; what is about sequences of requests finds nothing to check here."""
+EXCEPT = {"header.last-event-id": "Schemathesis counts the value 0 as valid, though its pattern refuses it"}
+"""The fields that may be refused (422) in requests that are valid by the document, and why."""
 NO_KEYS = GenerationConfig(with_security_parameters=False)  # on this machine nobody needs one, and bad ones are refused
 CONFIG = SchemathesisConfig(projects=ProjectsConfig(default=ProjectConfig(generation=NO_KEYS)))
 EVEN = itertools.cycle([True, False])
@@ -61,4 +64,6 @@ def _is_answered(case: Case, url: str, named: dict[str, Iterator[str]]) -> None:
             if name in named:
                 parameters[name] = next(named[name])
     response = case.call(base_url=url, timeout=PATIENCE_S, session=SESSION)
-    case.validate_response(response, checks=ALL)
+    refused = {each["where"] for each in response.json().get("errors", ())} if response.status_code == 422 else set()
+    left_out = [positive_data_acceptance] if refused and refused <= EXCEPT.keys() else []
+    case.validate_response(response, checks=ALL, excluded_checks=left_out)

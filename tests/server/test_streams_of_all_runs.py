@@ -144,7 +144,7 @@ async def test_a_damaged_event_and_a_deleted_run_do_not_stop_the_stream(serve: O
     assert 2 not in by_run(seen)[damaged]
 
 
-@pytest.mark.parametrize("place", ["", "1", "x-1", "1-9999999999999999999", "-1-1"])
+@pytest.mark.parametrize("place", ["1", "x-1", "-1-1"])
 async def test_a_place_that_is_none_is_refused(serve: OpenServer, place: str) -> None:
     served = await serve()
     for sent in ({"params": {"after": place}}, {"headers": {"last-event-id": place}}):

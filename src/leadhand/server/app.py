@@ -190,6 +190,12 @@ def _document() -> dict[str, Any]:
     shapes = schema["components"]["schemas"]
     for shared in (EventWords, ProblemDetails):  # shapes that others refer to by name
         shapes[shared.__name__] = shared.model_json_schema()
+    for name, shape in shapes.items():
+        if "-" in name:  # Limits-Input and Limits-Output: generators of clients name classes after titles
+            shape["title"] = name.replace("-", "")
+        for each in shape.get("properties", {}).values():
+            if "$ref" in each:  # and refuse a default beside a reference
+                each.pop("default", None)
     for path, operations in schema["paths"].items():
         for method, operation in operations.items():
             usually = responses(421, 422, 500) if method == "get" else responses(403, 421, 422, 500)

@@ -38,7 +38,7 @@ from leadhand.stores.changes import Place
 
 router = APIRouter(route_class=Route, prefix="/api", tags=["events"])
 FARTHEST = 2**62
-PLACE = "^[0-9]{1,18}-([0-9]{1,18}|[1-4][0-9]{18})$"
+PLACE = "^[0-9]{1,18}-[0-9]{1,19}$"
 ITEM = {
     "type": "object",
     "properties": {**{name: {"type": "string"} for name in ("data", "event", "id")}, "retry": {"type": "integer"}},
@@ -121,15 +121,15 @@ async def _count_stream(request: Request, access: TheAccess, principal: Reader) 
 async def _begin(
     after: Annotated[int, Query(ge=0, le=FARTHEST, description="The last event that the client has.")] = 0,
     last_event_id: Annotated[
-        str | None,
+        str,
         Header(
             pattern="^[0-9]{1,18}$",
             description="The last event that a broken stream delivered; takes precedence over after.",
         ),
-    ] = None,
+    ] = "",
 ) -> tuple[int, bool]:
     """Return the event after which a stream begins, and whether the client reconnects."""
-    return (after, False) if last_event_id is None else (int(last_event_id), True)
+    return (int(last_event_id), True) if last_event_id else (after, False)
 
 
 Begin = Annotated[tuple[int, bool], Depends(_begin)]
@@ -198,13 +198,12 @@ async def stream_all_events(
         Query(pattern=PLACE, description="The `id` of the last message that the client has; `0-0` for all events."),
     ] = None,
     last_event_id: Annotated[
-        str | None,
-        Header(pattern=PLACE, description="The same, of a stream that broke; takes precedence over after."),
-    ] = None,
+        str, Header(pattern=PLACE, description="The same, of a stream that broke; takes precedence over after.")
+    ] = "",
     brief: Annotated[bool, Query(description="Cut long texts.")] = True,
 ) -> Response:
     """The events of all runs that the caller may read, live."""
-    place = _place(last_event_id if last_event_id is not None else after)
+    place = _place(last_event_id or after)
     stream = of_all_runs(
         service.feeds, service.runtime.database, place, principal.reads_of, wanted,
         brief=brief, welcome=lambda: access.still(principal),
@@ -214,7 +213,10 @@ async def stream_all_events(
 
 def _place(given: str | None) -> Place | None:
     """Return the place that the id of a message names."""
-    return None if given is None else Place(*map(int, given.split("-")))
+    if given is None:
+        return None
+    position, seq = map(int, given.split("-"))
+    return Place(position, min(seq, FARTHEST))
 
 
 @router.get(
