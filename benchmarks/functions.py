@@ -14,7 +14,7 @@ import tempfile
 import time
 from typing import Any
 
-from leadhand import Leadhand, Worker
+from leadhand import Leadhand, Limits, Worker
 from leadhand.core.conversation import SystemMessage, UserMessage
 from leadhand.core.evolve import replay
 from leadhand.flows import FlowContext, flow
@@ -67,8 +67,8 @@ async def floor() -> tuple[float, float, float]:
 async def measured(which: FunctionFlow) -> tuple[float, float, float]:
     """Return the seconds of CPU and of the clock that a run takes, and the seconds of a pass over its log."""
     with tempfile.TemporaryDirectory() as home:
-        settings: dict[str, Any] = {"budget": None, "max_workers": AT_ONCE, "check": "off"}
-        async with Leadhand(flows=[which], models=scripted(), home=home, **settings) as lead:
+        limits = Limits(budget=None, max_workers=AT_ONCE)
+        async with Leadhand(flows=[which], models=scripted(), home=home, check="off", limits=limits) as lead:
             began, at = time.process_time(), time.perf_counter()
             answer = await lead.run("go", flow=which.name)
             cpu, wall = time.process_time() - began, time.perf_counter() - at

@@ -22,7 +22,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from leadhand import Leadhand, ToolReturn, tool
+from leadhand import Leadhand, Limits, ToolReturn, tool
 from leadhand.core.conversation import AssistantMessage, ToolCall
 from leadhand.core.limits import Usage
 from leadhand.ports.models import ModelProfile, ModelReply, ModelRequest
@@ -97,8 +97,7 @@ async def run() -> LongLead:
     """Carry out one run in a process of its own."""
     lead: Any = LongLead(TURNS)
     with tempfile.TemporaryDirectory() as home:
-        limits: dict[str, Any] = {"max_requests": None, "max_tokens": None, "timeout": None}
-        async with Leadhand(models=lead, tools=[look], home=home, **limits) as opened:
+        async with Leadhand(models=lead, tools=[look], home=home, limits=Limits(timeout=None)) as opened:
             answer = await opened.research("What is known?", max_turns=1_000, max_subagents=1_000, review=False)
     if len(lead.marks) <= TURNS:
         raise RuntimeError(f"the run ended as {answer.status} at turn {len(lead.marks)}: {answer.document['gaps'][:1]}")

@@ -72,7 +72,6 @@ def leadhand(options: argparse.Namespace) -> Leadhand:
         ),
         tools=[lookup],
         home=options.state or None,
-        worker_calls="auto" if options.variant == "ships" else "always",
         check="exact" if options.variant == "asking-exact" else None,
         limits=Limits(max_workers=max(options.n, 1), max_output_tokens=max(2_000, options.n * TOKENS_PER_SUBTASK)),
     )
@@ -85,7 +84,8 @@ async def job(options: argparse.Namespace) -> tuple[list[str], str]:
         if options.resume and noted.exists():
             run = await lead.attach(noted.read_text())
         else:
-            run = await lead.start(_request(options))
+            calls = "auto" if options.variant == "ships" else "always"
+            run = await lead.start(_request(options), worker_calls=calls)
             noted.write_text(run.run_id)
         state = await run.wait()
         results = [subtask.data.summary for subtask in state.steps.values() if subtask.data is not None]

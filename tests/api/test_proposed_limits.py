@@ -56,7 +56,7 @@ async def test_the_rest_of_a_run_fits_the_limits_that_are_proposed(
             planned, times = bool(state.orders), 0
             while exhausted(answer):
                 assert (times := times + 1) <= (1 if planned else 2), (limits, proposed_limits(state))
-                answer = await (await lead.resume(answer.run_id, **proposed_limits(state))).answer()
+                answer = await (await lead.resume(answer.run_id, limits=Limits(**proposed_limits(state)))).answer()
                 state = await state_of(lead, answer.run_id)
     assert len({each.step.name for each in state.steps.values() if each.counts and each.ok}) == 15
 
@@ -76,7 +76,7 @@ async def test_the_time_that_is_proposed_is_enough_for_all_that_is_left(tmp_path
         first = await lead.run("wait")
         assert exhausted(first)
         proposed = proposed_limits(await state_of(lead, first.run_id))
-        last = await (await lead.resume(first.run_id, **proposed)).answer()
+        last = await (await lead.resume(first.run_id, limits=Limits(**proposed))).answer()
     assert proposed["timeout"] > 15 * 0.2
     assert not exhausted(last)
 

@@ -9,6 +9,7 @@ from contextlib import closing
 from dataclasses import is_dataclass
 from datetime import datetime
 from enum import Enum
+from itertools import chain
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
@@ -198,7 +199,8 @@ def values_of(annotation: Any, metadata: tuple[Any, ...] = ()) -> st.SearchStrat
     if annotation in (Any, JsonValue):
         return JSON
     if origin is Annotated:
-        return values_of(arguments[0], (*metadata, *arguments[1:]))
+        more = (each.metadata if isinstance(each, FieldInfo) else [each] for each in arguments[1:])
+        return values_of(arguments[0], (*metadata, *chain.from_iterable(more)))
     if origin in (Union, UnionType):
         return st.one_of(*(values_of(each, metadata) for each in arguments))
     if origin is Literal:

@@ -52,8 +52,13 @@ def named(text: str) -> set[str]:
     return {word for quoted in re.findall(r"`([^`]+)`", text) for word in re.findall(r"\w+", quoted)}
 
 
+SAY_IT = {"args", "work_out", "repairs", "why_it_is_done_again", "answered", "question", "answer", "summary", "raw"}
+"""Fields of a subtask's brief whose names or sentences say what they are: its prompt is sent for every subtask."""
+
+
 def unnamed(request: ModelRequest) -> set[str]:
-    return {*fields_in(brief_of(request))} - named(request.messages[0].text) - {"today"}
+    known = named(request.messages[0].text) | {"today"} | (SAY_IT if request.worker == "work" else set())
+    return {*fields_in(brief_of(request))} - known
 
 
 @pytest.mark.parametrize("judge", [every("unconfirmed"), contradicts, names_missing])

@@ -17,7 +17,7 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from flows.judges import judge
 from flows.research.runs import QUESTION, SOUND, both, lead, model, search
-from leadhand import Leadhand
+from leadhand import Leadhand, Limits
 from leadhand.testing.scripted_model import brief_of, calls
 
 CONFIG: dict[str, Any] = json.loads(sys.argv[1])
@@ -48,7 +48,10 @@ async def live() -> None:
     scripted.ask = noted
     async with Leadhand(home=Path(CONFIG["home"]), models=scripted, tools=[search], check="judge") as opened:
         resumed, limits = CONFIG.get("resume"), CONFIG.get("limits", {})
-        run = await (opened.resume(resumed, **limits) if resumed else opened.start(QUESTION, flow="research", **limits))
+        if resumed:
+            run = await opened.resume(resumed, limits=Limits(**limits))
+        else:
+            run = await opened.start(QUESTION, flow="research", **limits)
         print(json.dumps({"run_id": run.run_id}), flush=True)
         answer = await run.answer()
         print(json.dumps({"status": answer.status.value, "answer": answer.text}))
