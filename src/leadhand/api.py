@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Self, Unpack, cast
 from leadhand.app import arguments
 from leadhand.app.export.answers import Wanted
 from leadhand.app.project.flows import DEFAULT, MAP, FlowName, FlowRegistry, led
-from leadhand.app.project.source_files import stages, workers_and_agents
+from leadhand.app.project.source_files import check_not_being_read, stages, workers_and_agents
 from leadhand.app.project.toolsets import toolbox
 from leadhand.app.run_settings import (
     NewRun,
@@ -183,6 +183,7 @@ class Leadhand(InSync):
 
     async def runtime(self, *, reading: bool = False) -> Runtime:
         """The opened parts of this process; opened on first use, also in a home that is read-only if ``reading``."""
+        check_not_being_read()
         if self._runtime is None:
             self._runtime = await self._open(reading=reading)
         return self._runtime

@@ -231,3 +231,19 @@ def test_resuming_a_finished_run_says_where_to_read_it(leadhand: Any) -> None:
     for command in ("resume", "pause", "cancel"):
         leadhand("runs", command, run_id).refused(run_id, "succeeded")
     leadhand("runs", "resume", run_id).refused(f"leadhand runs show {run_id}")
+
+
+def test_a_file_that_starts_runs_is_not_run_a_second_time_for_its_tools(leadhand: Any, tmp_path: Path) -> None:
+    script = tmp_path / "pays.py"
+    script.write_text(
+        "from pathlib import Path\n"
+        "from leadhand import Leadhand, tool\n\n\n"
+        "@tool\n"
+        "def pay_tool() -> str:\n"
+        '    """Pay."""\n'
+        f"    Path({str(tmp_path / 'paid')!r}).touch()\n"
+        '    return "paid"\n\n\n'
+        f"Leadhand('offline', tools=[pay_tool], home={str(tmp_path / 'home')!r}, approve='auto').run_sync('Pay')\n"
+    )
+    leadhand("tools", "list", "--tools", str(script)).refused("pays.py", 'if __name__ == "__main__":')
+    assert not (tmp_path / "paid").exists()

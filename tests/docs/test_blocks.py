@@ -50,7 +50,7 @@ def test_python_blocks_run_and_print_what_the_page_shows(
     save_files(block.page, tmp_path)
     path = tmp_path / "shown.py"  # tools look their own source up
     path.write_text(block.text, encoding="utf-8")
-    names: dict[str, object] = {"__name__": "shown"}
+    names: dict[str, object] = {"__name__": "__main__"}
     exec(compile(block.text, str(path), "exec", dont_inherit=True), names)
     for test in shown_tests(names):
         test()

@@ -267,7 +267,7 @@ def test_the_limits_are_those_of_the_code() -> None:
         ("--model-patience", "model_patience"),
         ("--max-output-tokens", "max_output_tokens"),
     ):
-        assert re.search(rf"\| `{flag}` \| `\w+=` \| {getattr(limits, name):.0f} \|", page), flag
+        assert re.search(rf"\| `{flag}` \| `Limits\({name}=…\)` \| {getattr(limits, name):.0f} \|", page), flag
 
 
 def test_every_provider_is_in_the_guide_with_its_key_and_address() -> None:

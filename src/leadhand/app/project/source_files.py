@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 _T = TypeVar("_T")
 HOW = "Name a file that ends in .py, or a module."
+_being_read: list[str] = []
+"""The files and modules that are being imported for their tools, flows, agents or hooks."""
 
 
 def all_tools(named: Iterable[str]) -> list[Tool[..., Any] | Callable[..., Any]]:
@@ -170,6 +172,7 @@ def _importing(name: str, directory: Path) -> Generator[None]:
     """Import from this directory inside the block. Raises ConfigurationError if that fails."""
     if str(directory) not in sys.path:
         sys.path.append(str(directory))  # at the end: a json.py there must not shadow Python's own
+    _being_read.append(name)
     try:
         yield
     except (LeadhandError, KeyboardInterrupt):
@@ -180,6 +183,15 @@ def _importing(name: str, directory: Path) -> Generator[None]:
             f"{name} cannot be imported: {type(error).__name__}{f': {words[0]}' if words else ''}",
             "Fix the error; --debug shows the traceback.",
         ) from error
+    finally:
+        _being_read.remove(name)
+
+
+def check_not_being_read() -> None:
+    """Raise UsageError if a file is being imported for its tools: what it does then would be done a second time."""
+    if _being_read:
+        how = 'Put what starts runs under: if __name__ == "__main__":'
+        raise UsageError(f"{_being_read[-1]} starts a run while it is read for its tools", how)
 
 
 WORKERS = "Pass a list of Worker(…), and of subclasses of leadhand.report.Agent: workers=[…]."
