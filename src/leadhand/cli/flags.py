@@ -6,7 +6,7 @@ import contextlib
 import inspect
 from collections.abc import Callable, Coroutine, Iterator
 from dataclasses import fields, is_dataclass
-from typing import Annotated, Any, cast, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, cast, get_args, get_origin, get_type_hints
 
 import click
 from pydantic import ValidationError
@@ -17,6 +17,9 @@ from leadhand.core.value import Value, shown
 
 CommandFunction = Callable[..., Coroutine[Any, Any, int | None]]
 """A command: a coroutine function that returns an exit code (None: 0). Its parameters are its arguments and flags."""
+
+
+_Type = click.ParamType[Any] if TYPE_CHECKING else click.ParamType  # older releases have no type parameter
 
 
 class Option(click.Option):
@@ -95,7 +98,7 @@ def _limit(limits: type[Value], name: str, group: tuple[str, Any]) -> Option:
     return option
 
 
-class LimitType(click.ParamType[Any]):
+class LimitType(_Type):
     """The type of a limit: a number, or a time with a unit."""
 
     name = "number"
