@@ -38,7 +38,8 @@ from leadhand.stores.changes import Place
 
 router = APIRouter(route_class=Route, prefix="/api", tags=["events"])
 FARTHEST = 2**62
-PLACE = "^[0-9]{1,18}-[0-9]{1,19}$"
+PLACE = "^([0-9]{1,18}-[0-9]{1,19})?$"
+"""A place in the stream of all runs; older releases of FastAPI check the default, too."""
 ITEM = {
     "type": "object",
     "properties": {**{name: {"type": "string"} for name in ("data", "event", "id")}, "retry": {"type": "integer"}},
@@ -123,7 +124,7 @@ async def _begin(
     last_event_id: Annotated[
         str,
         Header(
-            pattern="^[0-9]{1,18}$",
+            pattern="^([0-9]{1,18})?$",
             description="The last event that a broken stream delivered; takes precedence over after.",
         ),
     ] = "",
