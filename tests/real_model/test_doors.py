@@ -25,7 +25,7 @@ async def test_exit_code_0_is_a_run_that_succeeded(server: ModelServer):
     check_document(run.json)
     assert run.json["status"] == "succeeded"
     assert "window   4,096 (server)" in run.err
-    assert "succeeded in " in run.err
+    assert "succeeded after " in run.err
 
 
 async def test_exit_code_5_is_a_run_that_used_its_requests_up_and_names_what_it_lacked(server: ModelServer):
@@ -48,7 +48,7 @@ async def test_exit_code_1_is_a_run_whose_answer_was_cut_off(server: ModelServer
     assert "it is too long" in run.err
     assert len(recorder.sent) == run.json["usage"]["requests"] > 1, "it was asked for a shorter answer"
     assert run.json["status"] == "failed"
-    assert "--max-output-tokens" in str(run.json["gaps"])
+    assert "max_output_tokens" in str(run.json["gaps"])
 
 
 async def test_a_run_over_http_streams_its_events_and_its_document_agrees_with_them(server: ModelServer):

@@ -33,7 +33,9 @@ async def test_the_pieces_that_are_heard_are_the_text_that_the_server_wrote(serv
     def hear(run: str, attempt: str, piece: str) -> None:
         heard.append(piece)
 
-    async with leadhand_of(MODEL, flows=[ask], limits=Limits(max_output_tokens=60, max_requests=1)) as lead:
+    async with leadhand_of(
+        MODEL, flows=[ask], limits=Limits(max_output_tokens=60, max_requests=1), on_text=hear
+    ) as lead:
         document, _ = await finished(await lead.start("Name one colour", flow="ask", free=True), recorder)
 
     assert recorder.sent[0]["stream"]

@@ -60,7 +60,7 @@ async def test_a_report_of_a_weak_model_ends_with_its_status_its_reason_and_boun
     check_report(run.json)
     assert run.code in CODES[run.json["status"]], run.err
     assert run.json["usage"]["requests"] <= 3
-    assert f"{run.json['status']} in " in run.err
+    assert f"{run.json['status']} after " in run.err
 
 
 async def test_a_report_that_a_weak_model_writes_and_reviews_calls_only_supported_what_its_documents_say(

@@ -58,11 +58,10 @@ async def test_a_run_succeeds_only_if_the_real_worker_of_a_given_plan_completed(
     script = ScriptedModel(plan=[plans(subtask("tide_dover", "tide", port="Dover"))], lenient=True)
     lead_model = "script:lead"
     async with leadhand_of(
-        MODEL,
         models={"script": script},
         tools=[tide],
         worker_calls="always",
-        model={"lead": lead_model, "review": lead_model},
+        model={"default": MODEL, "lead": lead_model, "review": lead_model},
         limits=Limits(max_output_tokens=48, allow_unknown_price=True),
     ) as lead:
         document, entries = await finished(await lead.start("When is high tide in Dover?"))
