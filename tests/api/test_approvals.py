@@ -141,7 +141,7 @@ async def test_a_call_is_named_in_its_run_only_since_every_run_has_one_with_its_
         run = await lead.attach(await asking(lead))
         (asked,) = await run.approvals()
         call = asked.approval.approval_id
-        for vague in ("r", "w", "run", "run_", call, call[:-1]):
+        for vague in ("run", "run_", call, call[:-1]):
             with pytest.raises(UsageError, match="no open approval"):
                 await lead.approve(vague)
         await lead.approve(run.run_id[:-1])
