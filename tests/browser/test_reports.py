@@ -24,7 +24,7 @@ async def test_a_report_with_an_added_stage_shows_verdicts_passages_and_its_revi
     scripted = model(draft_1=WRONG, judge=judge, **{"fact-checker": in_turn(UNSURE, APPROVED)})
     served = await serve(models=scripted, tools=[search], check="judge")
     visitor = await visit(served.url)
-    visitor.watch.allow(r"\b422\b")
+    visitor.watch.allow(r"\b409\b")
     page = await visitor.open("/runs")
     await page.get_by_label("Flow", exact=True).select_option(label="Report")
     await page.get_by_label("Topic").fill("Heat pumps in old houses")

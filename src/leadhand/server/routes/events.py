@@ -214,7 +214,7 @@ async def stream_all_events(
 
 def _place(given: str | None) -> Place | None:
     """Return the place that the id of a message names."""
-    if given is None:
+    if not given:
         return None
     position, seq = map(int, given.split("-"))
     return Place(position, min(seq, FARTHEST))
