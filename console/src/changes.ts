@@ -19,13 +19,17 @@ let close = () => {};
 let changed: Set<string> | null = new Set();
 let timer: ReturnType<typeof setTimeout> | undefined;
 
-/** Call back soon after runs changed, and when the stream has begun; return a function that stops it. */
+/**
+ * Call back soon after runs changed, and when the stream has begun; return a function that stops it. All listeners of a
+ * page share one stream, which a hidden tab gives up: once it is shown, the stream starts from the newest change.
+ */
 export function onChanges(listener: Listener): () => void {
   listeners.add(listener);
   if (listeners.size === 1) {
     close = stream({
       path: () => `/api/events/stream?${TYPES.map((type) => `type=${type}`).join("&")}`,
       on: { ready: () => tell(null), message: ({ run_id }) => tell(run_id) },
+      whileHidden: false,
     });
   }
   return () => {

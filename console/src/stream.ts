@@ -10,6 +10,8 @@ interface StreamOptions {
   // deno-lint-ignore no-explicit-any
   readonly on: { readonly [event: string]: (data: any) => void };
   readonly link?: (state: LinkState) => void;
+  /** Whether a hidden tab may keep the stream; by default it may. */
+  readonly whileHidden?: boolean;
 }
 
 const FIRST_DELAY_MS = 500;
@@ -19,7 +21,9 @@ const MAX_DELAY_MS = 8_000;
  * Open a stream and keep it open; return a function that closes it. Browsers allow six connections to a host, so of the
  * hidden tabs only the one that was seen last keeps its streams, until another tab is shown.
  */
-export function stream({ path, on, link = () => {} }: StreamOptions): () => void {
+export function stream(
+  { path, on, link = () => {}, whileHidden = true }: StreamOptions,
+): () => void {
   const tabs = new BroadcastChannel("leadhand");
   let source: EventSource | null = null;
   let timer: ReturnType<typeof setTimeout> | undefined;
@@ -59,7 +63,10 @@ export function stream({ path, on, link = () => {} }: StreamOptions): () => void
   }
 
   function onShown(): void {
-    if (document.hidden) return;
+    if (document.hidden) {
+      if (!whileHidden) disconnect();
+      return;
+    }
     tabs.postMessage("shown");
     if (source !== null) return;
     link("connecting");

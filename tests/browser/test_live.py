@@ -90,7 +90,8 @@ async def test_seven_tabs_of_one_server_do_not_block_each_other(served: Served, 
         await expect(tabs[-1].locator(".header")).to_contain_text("Live")
         await expect(tabs[-1].locator(".figures").get_by_text("1 of 2 completed")).to_be_visible()
 
-    await served.wait_for(lambda: served.get("/api/system"), lambda system: system["streams"] == 1)
+    # The tab that is shown has two: the view of its run, and the changes of all runs.
+    await served.wait_for(lambda: served.get("/api/system"), lambda system: system["streams"] == 2)
     first = tabs[0]
     await expect(first.locator(".header")).to_contain_text("Paused")
     assert await first.evaluate("fetch('/api/session').then(answer => answer.status)") == 200

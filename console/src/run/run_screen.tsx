@@ -1,5 +1,6 @@
 // One run, live: head and fleet on top, timeline and log on the left, approvals and details on the right.
 
+import { effect } from "@preact/signals";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { onChanges } from "../changes.ts";
 import { link } from "../connection.ts";
@@ -33,15 +34,17 @@ export function RunScreen({ runId }: { runId: string }) {
   const store = useMemo(() => new RunStore(runId), [runId]);
   useEffect(() => {
     store.open();
-    const unsubscribe = store.link.subscribe((state) => {
-      link.value = state;
-    });
-    const stop = onChanges((runIds) => {
-      if (runIds?.has(runId) ?? true) store.hear();
+    const stop = effect(() => {
+      link.value = store.link.value;
+      // A run that is over has no stream of its own that could say that it goes on. Connections of a browser are few.
+      if (store.link.value === "ended") {
+        return onChanges((runIds) => {
+          if (runIds?.has(runId) ?? true) store.hear();
+        });
+      }
     });
     return () => {
       stop();
-      unsubscribe();
       store.close();
       link.value = null;
     };
