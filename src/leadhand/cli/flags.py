@@ -87,12 +87,13 @@ def parameters_of(function: CommandFunction) -> Iterator[click.Parameter]:
 
 def _limit(limits: type[Value], name: str, group: tuple[str, Any]) -> Option:
     """Return the flag of a limit."""
-    field, schema = limits.model_fields[name], schema_of(name, limits)
+    field = limits.model_fields[name]
+    kinds = {field.annotation, *get_args(field.annotation)}  # its JSON schema would take longer than all else here
     shown = "" if not field.default else f" (default: {field.default:g})"
     text = f"{(field.description or '').rstrip('.')}{shown}."
-    if schema["type"] == "boolean":
+    if bool in kinds:
         return flag_option(name, bool, Flag(text), False, group)
-    unit = "USD" if name.startswith("budget") else "N" if schema["type"] == "integer" else "TIME"
+    unit = "USD" if name.startswith("budget") else "N" if int in kinds else "TIME"
     option = flag_option(name, str, Flag(text, unit), None, group)
     option.type = LimitType(limits, name)
     return option

@@ -8,7 +8,7 @@ import re
 from collections.abc import Collection
 from datetime import datetime
 from decimal import ROUND_CEILING, Decimal
-from functools import cached_property
+from functools import cache, cached_property
 from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import BeforeValidator, ConfigDict, Field, ValidationError, WithJsonSchema
@@ -246,10 +246,16 @@ class Limits(Value):
 
 def schema_of(name: str, kind: type[Value] = Limits) -> dict[str, Any]:
     """Return the JSON schema of the values that a limit can have if it is set: their type, minimum and maximum."""
-    schema = kind.model_json_schema(mode="serialization")["properties"][name]
+    schema = _schemas(kind)[name]
     return next((each for each in schema.get("anyOf", ()) if each["type"] != "null"), schema)
 
 
+@cache
+def _schemas(kind: type[Value]) -> dict[str, Any]:
+    return kind.model_json_schema(mode="serialization")["properties"]
+
+
+@cache
 def highest_limits() -> Limits:
     """Return the highest value of each limit, as if nobody had set one."""
     schemas = ((name, schema_of(name)) for name in Limits.model_fields if getattr(Limits(), name) is not None)
