@@ -332,7 +332,7 @@ class Leadhand(InSync):
         """
         runtime, run_id = await self.runtime(), arguments.run_id(run_id)
         with runtime.lending(run_id, deps):
-            state = await operator.resume(runtime, run_id, arguments.patch(limits), by=user())
+            state = await operator.resume(runtime, run_id, arguments.limits(limits), by=user())
         return self._run(runtime, state, deps=deps)
 
     async def follow_up(self, run_id: str, request: str, **options: Any) -> Run:
@@ -347,7 +347,7 @@ class Leadhand(InSync):
         The first run does not change. Raises NoSuchRun, and UsageError for an event from which a run cannot continue,
         and, unless ``confirmed``, after irreversible calls that the fork may repeat. See :meth:`resume` for ``limits``.
         """
-        runtime, run_id, given = await self.runtime(), arguments.run_id(run_id), arguments.patch(limits)
+        runtime, run_id, given = await self.runtime(), arguments.run_id(run_id), arguments.limits(limits)
         with runtime.lending(run_id, deps):
             state = await operator.fork(runtime, run_id, at, given, confirmed=confirmed)
         return self._run(runtime, state, deps=deps)

@@ -8,7 +8,8 @@ import inspect
 from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Iterable, Mapping
 from typing import Any, Generic
 
-from leadhand.app.arguments import check_request, patch
+from leadhand.app.arguments import check_request
+from leadhand.app.arguments import limits as limits_given
 from leadhand.app.export.answers import Answer as Answer
 from leadhand.app.export.answers import ValueT as ValueT
 from leadhand.app.run_settings import NewRun, Output
@@ -303,7 +304,7 @@ class Run(Answering, Generic[ValueT]):
         """
         checked, runtime = check_request(request, example='run.follow_up("And tomorrow?")'), self._runtime
         earlier = await follow_ups.load_earlier(runtime, self.run_id)
-        settings = follow_ups.continued(earlier.definition, runtime.settings, model=model, limits=patch(limits))
+        settings = follow_ups.continued(earlier.definition, runtime.settings, model=model, limits=limits_given(limits))
         output = self._output if output is None else output
         run = NewRun(name=name, tags=tags, priority=priority, output=output, deps=deps)
         state = await follow_ups.start(
@@ -361,7 +362,7 @@ class Run(Answering, Generic[ValueT]):
         ConfigurationError if the run continues here and a tool is missing.
         """
         request = operator.retry(by=user(), subtasks=subtasks, args=args, confirmed=confirmed)
-        await self._want(request, patch(limits))
+        await self._want(request, limits_given(limits))
 
     async def skip(self, subtask: str, reason: str = "") -> None:
         """Skip a subtask that is not running; it becomes a gap of the answer. As with :meth:`retry`, this works from

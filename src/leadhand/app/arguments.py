@@ -23,8 +23,8 @@ from leadhand.ports.hooks import POINTS, Hook, check_of, name_of
 from leadhand.ports.runs import RunFilter, RunSort
 from leadhand.tools.toolbox import Toolbox
 
-_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
-"""Control characters, and those that change the direction of the text around them."""
+CONTROL = r"\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069"
+"""Control characters, and those that change the direction of the text around them: ranges of a regular expression."""
 LONGEST_REQUEST = 100_000
 """The most characters in a request; longer material belongs in files that tools read."""
 
@@ -138,7 +138,7 @@ def check_parts(**given: object) -> None:
 
 
 def limits(given: object) -> Limits:
-    """Return limits, the usual ones for None. Raises UsageError for anything else."""
+    """Return limits; for None the usual ones, of which none is set. Raises UsageError for anything else."""
     if given is None:
         return Limits()
     if not isinstance(given, Limits):
@@ -185,11 +185,6 @@ def name(value: object, what: str, how: str) -> str | None:
     return given
 
 
-def patch(given: object) -> Limits:
-    """Return the limits that a run gets in place of its own: none for None. Raises UsageError."""
-    return limits(given)
-
-
 # --- models
 
 USES = ("default", "lead", "worker", "review")
@@ -215,7 +210,8 @@ def model_names(given: object) -> dict[str, str]:
 LONGEST_NAME = 200
 LONGEST_TAG = 256
 MOST_TAGS = 32
-_TAG_KEY = re.compile(r"[A-Za-z0-9_.:/-]{1,64}")
+TAG_KEY = "[A-Za-z0-9_.:/-]{1,64}"
+"""The key of a tag, as a regular expression."""
 
 
 def run_name(value: object) -> str:
@@ -248,7 +244,7 @@ def run_tags(value: object) -> dict[str, str]:
     if len(tags) > MOST_TAGS:
         raise UsageError(f"there are {len(tags)} tags; the limit is {MOST_TAGS}", "Leave some out.")
     for key, tag in tags.items():
-        if not isinstance(key, str) or not _TAG_KEY.fullmatch(key):
+        if not isinstance(key, str) or not re.fullmatch(TAG_KEY, key):
             how = "Use 1 to 64 letters (a to z), digits and the characters _ . : / -"
             raise UsageError(f"invalid key of a tag: {shown(key)}", how)
         if len(text(tag, f"the tag {key}", "Give a text as its value.")) > LONGEST_TAG:
@@ -369,5 +365,5 @@ def _line_problem(text: str) -> str:
     """Return why a text is not one line that can be shown as it is, such as ``has more than one line``; "" if it is."""
     if len(f"{text}.".splitlines()) > 1:
         return "has more than one line"
-    found = _CONTROL.search(text)
+    found = re.search(f"[{CONTROL}]", text)
     return f"has a control character, {found[0]!r}" if found is not None else ""

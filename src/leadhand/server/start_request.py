@@ -22,10 +22,12 @@ from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, PydanticCustomError
 
 from leadhand.app.arguments import (
+    CONTROL,
     LONGEST_NAME,
     LONGEST_REQUEST,
     LONGEST_TAG,
     MOST_TAGS,
+    TAG_KEY,
     Approvals,
     Policies,
     approvals,
@@ -73,9 +75,9 @@ LIMITS: Any = Field(
 )
 
 
-LINE = r"[^\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]"
-"""What a line has: no control characters, nor those that change the direction of text, as a regular expression."""
-TAG_KEY, TAG_VALUE = "[A-Za-z0-9_.:/-]{1,64}", f"{LINE}{{0,{LONGEST_TAG}}}"
+LINE = rf"[^{CONTROL}\u2028\u2029]"
+"""A character of a line of a name or a tag, as a regular expression."""
+TAG_VALUE = f"{LINE}{{0,{LONGEST_TAG}}}"
 Name = Annotated[str, StringConstraints(pattern=f"^{LINE}{{0,{LONGEST_NAME}}}$")]
 TagValue = Annotated[str, StringConstraints(pattern=f"^{TAG_VALUE}$")]
 _Value = TypeVar("_Value")

@@ -12,7 +12,7 @@ from fastapi import APIRouter, Header, Query, Response
 from pydantic import BeforeValidator, Field, StringConstraints
 
 from leadhand import __version__
-from leadhand.app.arguments import approvals, parse_tags
+from leadhand.app.arguments import TAG_KEY, approvals, parse_tags
 from leadhand.app.export.run_document import followed_by, run_line
 from leadhand.app.steering import questions as labels
 from leadhand.app.steering.access import Scope
@@ -36,7 +36,6 @@ from leadhand.server.routes.dependencies import (
 from leadhand.server.schemas import RunAnswer, RunDocument, RunPart, RunsPage
 from leadhand.server.service import Service
 from leadhand.server.start_request import (
-    TAG_KEY,
     TAG_VALUE,
     Body,
     Name,
