@@ -26,7 +26,8 @@ from leadhand.flows.work_order.flow import WORK_ORDER
 from leadhand.flows.work_order.roles import ROLES
 from leadhand.ports import ContextStore
 from leadhand.ports.models import ModelProfile, ModelReply, ModelRequest
-from leadhand.tools.decorator import Tool, tool
+from leadhand.tools.decorator import tool
+from leadhand.tools.tool import Tool
 from leadhand.tools.toolbox import Toolbox
 
 
@@ -79,7 +80,7 @@ async def carry_out(store: ContextStore, count: int, seconds: float) -> RunState
     toolbox = Toolbox([piece(seconds)])
     redactor = Redactor()
     host = Host(
-        store, ModelCalls(ScriptedLead(count), store, clock), ToolCalls(toolbox.find, _no_web, clock, store), redactor
+        store, ModelCalls(ScriptedLead(count), store, clock), ToolCalls(toolbox.bound, _no_web, clock, store), redactor
     )
     dispatcher = LocalDispatcher(host, clock)
     definition = RunDefinition(

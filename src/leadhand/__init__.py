@@ -36,7 +36,8 @@ if TYPE_CHECKING:
     from leadhand.flows.seam.function import Worker
     from leadhand.ports import ToolContext
     from leadhand.runs import Answer, Run, TextPiece, TextRestarted
-    from leadhand.tools.decorator import Tool, tool
+    from leadhand.tools.decorator import tool
+    from leadhand.tools.tool import Tool
     from leadhand.verify.judge import ClaimDoubt, MissingPart, Verdicts, Verifier
 
 _WHERE = {
@@ -53,7 +54,8 @@ _WHERE = {
     "leadhand.flows.seam.function": "Worker",
     "leadhand.ports": "ToolContext",
     "leadhand.runs": "Answer Run TextPiece TextRestarted",
-    "leadhand.tools.decorator": "Tool tool",
+    "leadhand.tools.decorator": "tool",
+    "leadhand.tools.tool": "Tool",
     "leadhand.verify.judge": "ClaimDoubt MissingPart Verdicts Verifier",
 }
 _MODULE = {name: module for module, names in _WHERE.items() for name in names.split()}

@@ -39,7 +39,7 @@ from leadhand.ports import ContextStore, Models
 from leadhand.ports.hooks import Hook
 from leadhand.ports.runs import RunFilter, RunListing
 from leadhand.runs import Answer, OnApproval, Run, ValueT
-from leadhand.tools.decorator import Tool
+from leadhand.tools.tool import Tool
 from leadhand.verify.judge import Verifier
 
 if TYPE_CHECKING:
@@ -144,7 +144,8 @@ class Leadhand(InSync):
         of_runs, self.agents = workers_and_agents(workers)
         self.stages = stages({} if project is None else project.manifest.stages, self.agents)
         self._flows = FlowRegistry(flows, self.agents, {} if project is None else project.rules(), of_runs)
-        self._toolbox = toolbox(tools, None if project is None else project.manifest.tool_settings)
+        own = None if project is None else project.manifest.tool_settings
+        self._toolbox = toolbox(tools, own, settings.environment)
         for tool in self._flows.tools_of_workers():
             self._toolbox.offer(tool)
         self._open = partial(

@@ -12,7 +12,7 @@ from leads import leadhand_of
 from leadhand import Leadhand, Limits, RunStatus, UsageError
 from leadhand.core.run import RunDefinition
 from leadhand.testing.scripted_model import ScriptedModel, plans, subtask
-from leadhand.tools.decorator import Tool
+from leadhand.tools.decorator import tool
 from leadhand.tools.web import bundled, library, web_fetch, web_search
 from leadhand.tools.web import documents as indexing
 
@@ -66,7 +66,7 @@ async def test_searches_wait_for_the_index_and_none_fails(
 
     monkeypatch.setattr(indexing, "extracted", slow)
     monkeypatch.setattr(library, "AT_ONCE_S", 0.05, raising=False)
-    quick = Tool(web_search.function, name="web_search", timeout=1.0, retries=0)
+    quick = tool(name="web_search", timeout=1.0, retries=0)(web_search.function)
     bundled.search("boiler", 1)  # the index of Leadhand's own documents takes a moment, too
     models = searching(*(f"boiler house {number}" for number in range(8)))
 

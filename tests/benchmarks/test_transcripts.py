@@ -12,7 +12,7 @@ import pytest
 import yaml
 from benchmarks.judging.cases import FOLDER
 
-from leadhand.tools.decorator import Tool
+from leadhand.tools.tool import Tool
 
 DATA = Path(__file__).parents[1] / "data" / "transcripts"
 ROWS = [json.loads(line) for line in (DATA / "orders.jsonl").read_text("utf-8").splitlines()]

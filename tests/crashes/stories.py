@@ -35,7 +35,8 @@ from leadhand.core.work_result import Check
 from leadhand.ports import ToolContext
 from leadhand.ports.models import ModelProfile, ModelRequest
 from leadhand.testing.steps import results_of
-from leadhand.tools.decorator import Tool, tool
+from leadhand.tools.decorator import tool
+from leadhand.tools.tool import Tool
 
 RUN = "run_1"
 LARGE = "x" * 6_000

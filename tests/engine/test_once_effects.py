@@ -246,7 +246,7 @@ async def test_an_attempt_that_is_over_makes_no_irreversible_call_any_more(open_
     await world.append(run_id, AttemptReturned(attempt="wo-001.0/a1", lost=True, failure=lost))
     log = RunLog(world.store, run_id, world.redactor)
     no_web: Any = lambda _offline: None  # noqa: E731
-    tools = ToolCalls(world.toolbox.find, no_web, world.clock, world.store)
+    tools = ToolCalls(world.toolbox.bound, no_web, world.clock, world.store)
     work: Any = SimpleNamespace(
         run_id=run_id,
         definition=(await world.state(run_id)).definition,

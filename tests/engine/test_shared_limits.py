@@ -29,7 +29,8 @@ from leadhand.core.run import RunStatus
 from leadhand.engine.calls import limiter, permits
 from leadhand.engine.calls.limiter import Limiter
 from leadhand.stores.opening import open_store
-from leadhand.tools.decorator import Tool, tool
+from leadhand.tools.decorator import tool
+from leadhand.tools.tool import Tool
 
 
 class Counted:

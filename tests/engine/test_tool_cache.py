@@ -20,7 +20,8 @@ from leadhand.engine.calls import tool_calls
 from leadhand.engine.calls.tool_cache import may_keep
 from leadhand.engine.log import RunLog
 from leadhand.stores.opening import open_store
-from leadhand.tools.decorator import Tool, tool
+from leadhand.tools.decorator import tool
+from leadhand.tools.tool import Tool
 
 
 class Looked:

@@ -9,7 +9,8 @@ from typing import Any
 from leadhand.core.errors import FailureClass, ToolError
 from leadhand.core.tool import Source, ToolReturn
 from leadhand.ports import ToolContext
-from leadhand.tools.decorator import Tool, tool
+from leadhand.tools.decorator import tool
+from leadhand.tools.tool import Tool
 
 
 class Bench:

@@ -98,7 +98,7 @@ class World:
     def _dispatcher(self) -> LocalDispatcher:
         limiter = Limiter(self.store, self.clock)
         tools = ToolCalls(
-            self.toolbox.find,
+            self.toolbox.bound,
             lambda _offline: None,  # pyright: ignore[reportArgumentType]
             self.clock,
             self.store,

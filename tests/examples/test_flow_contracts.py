@@ -13,7 +13,6 @@ from leadhand.core.tool import ToolReturn
 from leadhand.flows import FlowContext, flow
 from leadhand.flows.seam.function import FunctionFlow
 from leadhand.testing.flow_contract import FlowContract
-from leadhand.tools.decorator import Tool
 from leadhand.tools.weather import weather_tool
 
 FLOWS = Path(__file__).resolve().parents[2] / "examples" / "flows"
@@ -43,7 +42,7 @@ class TestOrders(FlowContract):
 class TestCompareWeather(FlowContract):
     flow = flow_of("compare_weather.py")
     request = "Paris, Nice"
-    tools = (Tool(weather_tool, name="weather_tool"),)
+    tools = (tool(name="weather_tool")(weather_tool),)
 
     def returned(self, step: Any, worker: Any) -> ToolReturn | None:
         return ToolReturn(raw={"days": [{"temperature_max": 21}]}) if worker.name == "call.weather_tool" else None

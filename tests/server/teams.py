@@ -11,7 +11,7 @@ from typing import Any
 from leadhand import FailureClass, ToolError, ToolReturn, tool
 from leadhand.ports.models import ModelProfile, ModelReply, ModelRequest
 from leadhand.testing.scripted_model import ScriptedModel, Step, brief_of, plans, reviews, says, subtask, worker_of
-from leadhand.tools.decorator import Tool
+from leadhand.tools.tool import Tool
 
 BROKEN = "the microphone is broken"
 

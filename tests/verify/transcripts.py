@@ -13,7 +13,7 @@ from typing import Any
 from leadhand.core.conversation import ToolMessage
 from leadhand.ports.models import ModelRequest
 from leadhand.testing.scripted_model import brief_of, calls_all, reviews
-from leadhand.tools.decorator import Tool
+from leadhand.tools.tool import Tool
 
 FOLDER = Path(__file__).parent.parent / "data" / "transcripts"
 

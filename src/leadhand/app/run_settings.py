@@ -42,7 +42,7 @@ from leadhand.flows.seam.function import FunctionFlow
 from leadhand.flows.seam.function import Worker as ProgramWorker
 from leadhand.flows.shaping import SHAPE, shape_role
 from leadhand.ports import Models
-from leadhand.tools.decorator import Tool
+from leadhand.tools.tool import Tool
 
 RunTool = str | Tool[..., Any] | Callable[..., Any]
 """A tool of a run: its name, or the tool itself."""

@@ -142,7 +142,8 @@ class ToolSpec(Value):
     carries out a call as a child step; the one of this name, else another like the caller. ``parallel``: a call is
     ``{"calls": [{"tool": …, "args": {…}}]}``, and these calls replace it. ``polling``: the result may
     change, so a worker may repeat a call. ``retries`` is how often a ``transient`` failure is retried. Without its own
-    ``approval`` policy, the run's applies. ``import_path`` (``module:name``) and ``fingerprint`` identify its code.
+    ``approval`` policy, the run's applies. ``import_path`` (``origin:name``) and ``fingerprint`` identify its code.
+    ``output`` is the JSON schema of what it returns.
     ``concurrency`` is how many of its calls go on at once and ``rate`` how many begin in a span of time (``10/s``), in
     all processes of a store. ``cache_s`` is how long a result is used again, in seconds, unless the ``version`` of its
     code changes.
@@ -165,6 +166,14 @@ class ToolSpec(Value):
     rate: str = Field(default="", exclude_if=operator.not_)
     cache_s: float | None = Field(default=None, gt=0, exclude_if=unset)
     version: str = Field(default="", exclude_if=operator.not_)
+    output: dict[str, Any] | None = Field(default=None, exclude_if=unset)
+
+    @property
+    def origin(self) -> str:
+        """Where it comes from, in common with others: a module, the class of its object, ``mcp:NAME``."""
+        origin, _, name = self.import_path.rpartition(":")
+        holder = name.rpartition(".")[0]
+        return f"{origin}:{holder}" if holder and ":" not in origin else origin
 
     @cached_property
     def size(self) -> int:

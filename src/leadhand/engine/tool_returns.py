@@ -7,10 +7,10 @@ from typing import Any
 
 from pydantic_core import from_json, to_json
 
-from leadhand.core.errors import ToolError
+from leadhand.core.errors import FailureClass, ToolError
 from leadhand.core.tool import TOOL_ERROR, Delegate, ToolReturn
 from leadhand.core.value import DEEPEST, Value, fitting, json_problem, one_line
-from leadhand.engine.gate import schema_flaw
+from leadhand.engine.gate import schema_flaw, schema_problems
 
 LARGEST_RETURN = 2_000_000
 """Characters of everything that one call returns, at most, as JSON."""
@@ -26,11 +26,11 @@ def _not_json(why: str) -> Unreadable:
     return Unreadable(f"the tool's answer {why}", type="not_json", next_action="return only values that JSON can hold")
 
 
-def returned_value(value: object) -> ToolReturn:
-    """Return the result of a tool as a ToolReturn with JSON data.
+def returned_value(value: object, output: dict[str, Any] | None = None) -> ToolReturn:
+    """Return the result of a tool as a ToolReturn with JSON data, which fits the schema ``output``.
 
     ``{"isError": true, "message": …}`` (the seeds' primitive tools) is a failure. Raises ToolError for that, Unreadable
-    for a value that JSON cannot represent, or that is nested too deeply or too large to be stored.
+    for a value that JSON cannot represent, that does not fit, or that is nested too deeply or too large to be stored.
     """
     returned, given = (value, value.raw) if isinstance(value, ToolReturn) else (ToolReturn(), value)
     try:
@@ -59,6 +59,10 @@ def returned_value(value: object) -> ToolReturn:
         case {"isError": True, **rest}:
             raise ToolError(str(rest.get("message", "the tool reports an error")), type=TOOL_ERROR)
         case _:
+            if output is not None and (problems := schema_problems(output, raw)):
+                how = "correct the tool, or the schema of its results"
+                said = f"the tool's answer does not fit its schema: {'; '.join(problems)}"
+                raise Unreadable(said, type="bad_result", class_=FailureClass.INVALID, next_action=how)
             return returned
 
 

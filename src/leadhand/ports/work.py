@@ -370,7 +370,7 @@ class BoundTool(Protocol):
         """False: the call blocks, so it runs on a thread."""
         ...
 
-    def call(self, args: dict[str, Json], context: ToolContext) -> Any:
+    def call(self, args: dict[str, Json], context: ToolContext, /) -> Any:
         """Call the code with arguments that match the schema; the result is awaited if the tool is async.
 
         Raises what the tool raises, and ToolError (``invalid``) if the arguments cannot be converted.

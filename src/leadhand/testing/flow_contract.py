@@ -38,7 +38,8 @@ from leadhand.flows.flow import Given
 from leadhand.flows.seam.function import FunctionFlow, as_tool
 from leadhand.flows.seam.outcomes import steps_asked
 from leadhand.flows.seam.run import FunctionRun
-from leadhand.tools.decorator import Tool
+from leadhand.tools.decorator import tool
+from leadhand.tools.tool import Tool
 from leadhand.verify.judge import judging_workers
 
 _NOW = datetime(2025, 12, 16, 10, tzinfo=UTC)
@@ -120,7 +121,7 @@ class FlowContract:
     def _specs(self) -> Iterator[ToolSpec]:
         yield from (each if isinstance(each, ToolSpec) else each.spec for each in self.tools)
         of_workers = (each for one in self.flow.named for each in one.own_tools)
-        yield from ((each if hasattr(each, "spec") else Tool(each)).spec for each in of_workers)
+        yield from ((each if hasattr(each, "spec") else tool(each)).spec for each in of_workers)
         yield from (as_tool(inner.recorded()) for one in self.flow.named for inner in one.workers)
 
     @contextmanager

@@ -5,117 +5,40 @@ from __future__ import annotations
 import hashlib
 import inspect
 import linecache
-import math
-import sys
 from collections.abc import Callable
 from copy import deepcopy
 from datetime import timedelta
-from functools import cached_property
-from pathlib import Path
+from functools import cached_property, partial
 from types import CodeType
-from typing import Any, Generic, Literal, ParamSpec, TypeVar, cast, get_args, get_type_hints, overload
+from typing import Any, ParamSpec, TypeVar, get_args, get_type_hints, overload
 
 from pydantic import BaseModel, ConfigDict, ValidationError, create_model
 from pydantic.json_schema import GenerateJsonSchema
 
 from leadhand.core.errors import FailureClass, ToolError, UsageError
 from leadhand.core.text import check_names
-from leadhand.core.tool import ApprovalPolicy, Effect, ToolSpec
-from leadhand.core.value import Json, shown
-from leadhand.ports import Check, ToolContext
-from leadhand.tools.limits import (
-    HOW_AT_ONCE,
-    HOW_CACHE,
-    HOW_RATE,
-    MOST_AT_ONCE,
-    checked_rate,
-    flaw,
-    lifetime_s,
-)
+from leadhand.core.tool import ApprovalPolicy, Effect
+from leadhand.core.value import Json
+from leadhand.ports import ToolContext
+from leadhand.tools.tool import OPTIONS, EffectName, PolicyName, Tool, check_values, is_async, module_of
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
-_E = TypeVar("_E", Effect, ApprovalPolicy)
-EffectName = Literal["pure", "idempotent", "once"]
-PolicyName = Literal["ask", "auto", "never"]
 
 
-class Tool(Generic[_P, _R]):
-    """A function with the description, schema and policy that a lead needs. You can call it like the function."""
+class _Code:
+    """A function as the code of a tool: its schema, and its arguments from the JSON of a call."""
 
-    def __init__(
-        self,
-        function: Callable[_P, _R],
-        *,
-        name: str | None = None,
-        description: str | None = None,
-        effect: Effect | EffectName = Effect.PURE,
-        timeout: float = 30.0,
-        retries: int = 2,
-        approval: ApprovalPolicy | PolicyName | None = None,
-        toolset: str = "",
-        delegate: bool = False,
-        parallel: bool = False,
-        polling: bool = False,
-        concurrency: int | None = None,
-        rate: str | None = None,
-        cache: float | str | timedelta | None = None,
-        version: str = "",
-    ) -> None:
-        _check_function(function)
-        self._policy: dict[str, Any] = {
-            "timeout": timeout,
-            "retries": retries,
-            "toolset": toolset,
-            "delegate": delegate,
-            "parallel": parallel,
-            "polling": polling,
-            "version": version,
-        }
-        _check_values(function.__name__, name=name, description=description, **self._policy)
-        self.function = function
-        self.source: str | None = None
-        """The file it was loaded from, if the file is not an importable module."""
-        self.name = function.__name__ if name is None else name
-        """The name that the lead uses."""
-        if not self.name.isidentifier():
-            raise UsageError(
-                f"{self.name!r} is not a valid tool name",
-                'Use letters, digits and underscores: @tool(name="hotel_tool").',
-            )
-        self.check: Check | None = None
-        self._description = description
-        self._policy |= {
-            "timeout_s": self._policy.pop("timeout"),
-            "effect": _member(Effect, effect, self.name, "effect"),
-            "approval": None if approval is None else _member(ApprovalPolicy, approval, self.name, "approval"),
-            **_limits(self.name, concurrency, rate, cache),
-        }
-        sketch = ToolSpec(name=self.name, description="", parameters={}, **self._policy)
-        if (found := flaw(sketch)) is not None:
-            setting, why, how = found
-            raise UsageError(f"the tool {self.name} cannot have {setting}: {why}", how)
-        self.__doc__ = function.__doc__
-        self.__name__ = self.name
+    def __init__(self, function: Callable[..., Any], name: str, description: str | None) -> None:
+        self.function, self._name, self._description = function, name, description
 
-    def __call__(self, *args: _P.args, **kwargs: _P.kwargs) -> _R:
-        return self.function(*args, **kwargs)
-
-    def __repr__(self) -> str:
-        return f"<tool {self.name} ({self._policy['effect']})>"
-
-    @property
-    def is_async(self) -> bool:
-        return inspect.iscoroutinefunction(self.function)
-
-    @cached_property
-    def spec(self) -> ToolSpec:
-        """The specification that a run records. Raises UsageError if the signature has no schema."""
+    def describe(self) -> dict[str, Any]:
+        """Return what the function says of its tool. Raises UsageError if the signature has no schema."""
         summary, parameters = _docstring(self.function)
         stray = next((name for name in parameters if name not in inspect.signature(self.function).parameters), None)
         if stray is not None:
             raise UsageError(
-                f"the docstring of the tool {self.name} describes the argument {stray}, which does not exist",
+                f"the docstring of the tool {self._name} describes the argument {stray}, which does not exist",
                 "Correct the name in the docstring, or remove the entry.",
             )
         _, schema = self._arguments
@@ -124,16 +47,14 @@ class Tool(Generic[_P, _R]):
         for name, shape in properties.items():
             if name in parameters:
                 shape.setdefault("description", parameters[name])
-        return ToolSpec(
-            name=self.name,
-            description=self._description or summary or self.name.replace("_", " "),
-            parameters=schema,
-            **self._policy,
-            import_path=f"{self.source or _module_of(self.function)}:{self.function.__qualname__}",
-            fingerprint=fingerprint(self.function),
-        )
+        return {
+            "description": self._description or summary or self._name.replace("_", " "),
+            "parameters": schema,
+            "import_path": f"{module_of(self.function)}:{self.function.__qualname__}",
+            "fingerprint": fingerprint(self.function),
+        }
 
-    def call(self, args: dict[str, Json], context: ToolContext) -> Any:
+    def __call__(self, args: dict[str, Json], context: ToolContext) -> Any:
         """Call the function with JSON arguments. Raises ToolError (``bad_arguments``) if they do not have its types."""
         try:
             given = self._arguments[0].model_validate(deepcopy(args))
@@ -145,11 +66,11 @@ class Tool(Generic[_P, _R]):
         kwargs: dict[str, Any] = {name: getattr(given, name) for name in type(given).model_fields}
         if self._context_name is not None:
             kwargs[self._context_name] = context
-        returned = cast("Callable[..., Any]", self.function)(**kwargs)
-        if inspect.iscoroutine(returned) and not self.is_async:
+        returned = self.function(**kwargs)
+        if inspect.iscoroutine(returned) and not is_async(self.function):
             returned.close()
             raise ToolError(
-                f"{self.name} is not an async function and returned a coroutine",
+                f"{self._name} is not an async function and returned a coroutine",
                 type="exception",
                 class_=FailureClass.INVALID,
                 next_action="declare the tool with async def",
@@ -166,7 +87,7 @@ class Tool(Generic[_P, _R]):
             return get_type_hints(self.function, include_extras=True)
         except NameError as error:
             raise UsageError(
-                f"the type hints of the tool {self.name} cannot be read: {error}",
+                f"the type hints of the tool {self._name} cannot be read: {error}",
                 "Import the type at run time, not only under TYPE_CHECKING.",
             ) from error
 
@@ -179,24 +100,24 @@ class Tool(Generic[_P, _R]):
                 continue
             if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD, parameter.POSITIONAL_ONLY):
                 raise UsageError(
-                    f"the tool {self.name} has the parameter {parameter}, which a schema cannot express",
+                    f"the tool {self._name} has the parameter {parameter}, which a schema cannot express",
                     "Give every argument its own name.",
                 )
             hint = self._hints.get(parameter.name, Any)
             default: Any = ... if parameter.default is parameter.empty else parameter.default
             fields[parameter.name] = (hint, default)
         try:
-            model = create_model(self.name, __config__=ConfigDict(extra="forbid"), **fields)
+            model = create_model(self._name, __config__=ConfigDict(extra="forbid"), **fields)
             schema = _schema_of(model)
         except Exception as error:
             raise UsageError(
-                f"the signature of the tool {self.name} cannot be turned into a schema: {str(error).splitlines()[0]}",
+                f"the signature of the tool {self._name} cannot be turned into a schema: {str(error).splitlines()[0]}",
                 "Use types with a JSON schema: str, int, float, bool, list, dict, Literal, Enum, date, pydantic "
                 "models.",
             ) from error
         if dropped := [each for each in fields if each not in model.model_fields]:
             raise UsageError(
-                f"the tool {self.name} has the parameter {dropped[0]}, a name that a schema cannot have",
+                f"the tool {self._name} has the parameter {dropped[0]}, a name that a schema cannot have",
                 "Rename it: not with an underscore at the beginning, and not model_config.",
             )
         return model, schema
@@ -252,54 +173,23 @@ def tool(function: Callable[..., Any] | None = None, /, **policy: Any) -> Any:
 
     Raises :class:`~leadhand.core.errors.UsageError` for an invalid policy or name, and for what is not a function.
     """
-    known = [name for name, each in inspect.signature(Tool).parameters.items() if each.kind is each.KEYWORD_ONLY]
-    check_names("@tool", policy, known)
-    if function is not None:
-        return Tool(function, **policy)
-
-    def decorate(decorated: Callable[..., Any]) -> Tool[..., Any]:
-        return Tool(decorated, **policy)
-
-    return decorate
+    check_names("@tool", policy, ["name", "description", *OPTIONS])
+    return partial(_tool, **policy) if function is None else _tool(function, **policy)
 
 
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
-
-
-_TEXT, _FLAG = "Pass a text, in quotes.", "Pass True or False."
-_KINDS: dict[str, tuple[Callable[[Any], bool], str]] = {
-    **dict.fromkeys(("name", "description", "toolset", "version"), (lambda each: isinstance(each, str), _TEXT)),
-    **dict.fromkeys(("delegate", "parallel", "polling"), (lambda each: isinstance(each, bool), _FLAG)),
-    "timeout": (lambda each: _is_number(each) and each > 0, "Set a number of seconds above 0."),
-    "retries": (lambda each: type(each) is int and each >= 0, "Set a whole number, 0 or more."),
-}
-"""What the options of a tool have to be, and how to write them."""
-_OPTIONAL = ("name", "description")
-
-
-def _check_values(tool_name: str, **given: object) -> None:
-    for option, value in given.items():
-        fits, how = _KINDS[option]
-        if not fits(value) and not (value is None and option in _OPTIONAL):
-            raise UsageError(f"the tool {tool_name} has {option}={shown(value)}", how)
-
-
-def _limits(name: str, concurrency: Any, rate: Any, cache: Any) -> dict[str, Any]:
-    """Return the limits of a tool as its specification has them. Raises UsageError for an invalid value."""
-    if concurrency is not None and (type(concurrency) is not int or not 1 <= concurrency <= MOST_AT_ONCE):
-        raise UsageError(f"the tool {name} has concurrency={shown(concurrency)}", HOW_AT_ONCE)
-    try:
-        if rate is not None:
-            rate = checked_rate(rate)
-    except ValueError as error:
-        raise UsageError(f"the tool {name} has an invalid rate: {error}", HOW_RATE) from error
-    try:
-        if cache is not None:
-            cache = lifetime_s(cache.total_seconds() if isinstance(cache, timedelta) else cache)
-    except ValueError as error:
-        raise UsageError(f"the tool {name} has an invalid cache: {error}", HOW_CACHE) from error
-    return {"concurrency": concurrency, "rate": rate or "", "cache_s": cache}
+def _tool(
+    function: Callable[..., Any],
+    *,
+    name: str | None = None,
+    description: str | None = None,
+    effect: Effect | EffectName = Effect.PURE,
+    **policy: Any,
+) -> Tool[..., Any]:
+    _check_function(function)
+    check_values(function.__name__, name=name, description=description)
+    name = function.__name__ if name is None else name
+    code = _Code(function, name, description)
+    return Tool(name, code, code.describe, function, effect=effect, **policy)
 
 
 def _check_function(function: Any) -> None:
@@ -339,14 +229,6 @@ class _SchemaWriter(GenerateJsonSchema):
         return False
 
 
-def _member(kind: type[_E], value: str, name: str, what: str) -> _E:
-    try:
-        return kind(value)
-    except ValueError as error:
-        listed = ", ".join(member.value for member in kind)
-        raise UsageError(f"invalid {what} for the tool {name}: {value!r}", f"Choose from: {listed}.") from error
-
-
 def _docstring(function: Callable[..., Any]) -> tuple[str, dict[str, str]]:
     text = inspect.getdoc(function) or ""
     if "\n" not in text:
@@ -382,9 +264,3 @@ def _source(user_code: Callable[..., Any]) -> str:
 def _last_line(code: CodeType) -> int:
     own = (number for start, end, _, _ in code.co_positions() for number in (start, end) if number)
     return max(*own, *(_last_line(each) for each in code.co_consts if isinstance(each, CodeType)), 0, 0)
-
-
-def _module_of(function: Callable[..., Any]) -> str:
-    """Return the module of a function; of the program itself its file, by which another process can find it."""
-    program = getattr(sys.modules.get("__main__"), "__file__", None) if function.__module__ == "__main__" else None
-    return str(Path(program).resolve()) if program else function.__module__

@@ -19,7 +19,8 @@ from leadhand.core.value import Json, compact_json, one_line, shown
 from leadhand.core.worker import WORKER_NAME, Worker
 from leadhand.engine.gate import input_of
 from leadhand.ports import Caller, ToolContext, Workshop
-from leadhand.tools.decorator import Tool, tool
+from leadhand.tools.decorator import tool
+from leadhand.tools.tool import Tool
 
 MOST_ATTACHMENTS = 20
 LONGEST_ATTACHMENT = 200_000

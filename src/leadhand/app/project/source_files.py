@@ -22,7 +22,8 @@ from leadhand.core.value import one_line, shown
 from leadhand.flows.offline.rule import OfflineRule
 from leadhand.flows.seam.function import FunctionFlow, Worker
 from leadhand.ports.hooks import Hook
-from leadhand.tools.decorator import Tool, fingerprint
+from leadhand.tools.decorator import fingerprint
+from leadhand.tools.tool import Tool
 
 if TYPE_CHECKING:
     from leadhand.flows.report.agents import Agent, BoundAgent

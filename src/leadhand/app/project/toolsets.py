@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache
@@ -13,8 +14,10 @@ from leadhand.core.run import SETTLED, RunDefinition
 from leadhand.core.state import RunState
 from leadhand.core.tool import ToolSpec
 from leadhand.engine.hooks import Hooks
-from leadhand.tools.decorator import Tool
+from leadhand.tools.decorator import tool
 from leadhand.tools.limits import ToolSettings
+from leadhand.tools.source import ToolSource
+from leadhand.tools.tool import Tool
 from leadhand.tools.toolbox import Toolbox
 
 GROUP = "leadhand.tools"
@@ -46,8 +49,8 @@ def shipped_tools() -> list[Tool[..., Any]]:
     from leadhand.tools.weather import weather_tool
 
     return [
-        Tool(weather_tool, name="weather_tool", effect="pure", timeout=30, retries=2),
-        Tool(directions_tool, name="directions_tool", effect="pure", timeout=30, retries=2),
+        tool(name="weather_tool")(weather_tool),
+        tool(name="directions_tool")(directions_tool),
     ]
 
 
@@ -72,8 +75,9 @@ def installed_modules() -> set[str]:
 
 
 def toolbox(
-    tools: Iterable[Tool[..., Any] | Callable[..., Any]] | None,
+    tools: Iterable[Tool[..., Any] | Callable[..., Any] | ToolSource] | None,
     settings: Mapping[str, ToolSettings] | None = None,
+    environment: Mapping[str, str] = os.environ,
 ) -> Toolbox:
     """Return a toolbox of these tools (None: the built-in and installed ones), with these settings, by name.
 
@@ -81,15 +85,15 @@ def toolbox(
     """
     settings = settings or {}
     if tools is None:
-        return Toolbox([*shipped_tools(), *installed_tools()], tools_on_request, settings)
+        return Toolbox([*shipped_tools(), *installed_tools()], tools_on_request, settings, environment)
     how = "Pass a list of functions, or of functions decorated with @tool: tools=[…]."
     if isinstance(tools, str) or not hasattr(tools, "__iter__"):
         raise UsageError(f"tools is a {type(tools).__name__}, not a list", how)
-    box = Toolbox(on_request=tools_on_request, settings=settings)
+    box = Toolbox((), tools_on_request, settings, environment)
     for each in tools:
         try:
-            box.add(each)
-            _ = box.get(each.name if isinstance(each, Tool) else each.__name__).spec
+            if (added := box.add(each)) is not None:
+                _ = added.spec
         except (AttributeError, TypeError, ValueError) as error:  # a callable without a name or a signature
             raise UsageError(f"{each!r} cannot be used as a tool: {error}", how) from error
     return box
@@ -103,15 +107,15 @@ def needed_tools(state: RunState) -> list[ToolSpec]:
         return list(state.definition.tools)
     waiting = (each.step.subtask for each in state.steps.values() if each.status not in SETTLED)
     named = {subtask.tool for subtask in waiting if subtask is not None}
-    return [tool for tool in state.definition.tools if tool.name in named]
+    return [spec for spec in state.definition.tools if spec.name in named]
 
 
 def check_tools(needed: Iterable[ToolSpec], toolbox: Toolbox) -> None:
     """Raise ConfigurationError if this process lacks one of these tools."""
-    for tool in needed:
-        if tool.import_path and toolbox.find(tool.name) is None:  # a worker as a tool has none
+    for spec in needed:
+        if spec.import_path and toolbox.bound(spec) is None:  # a worker as a tool has none
             raise ConfigurationError(
-                f"the run needs the tool {tool.name} of {tool.import_path}, which is not available in this process",
+                f"the run needs the tool {spec.name} of {spec.import_path}, which is not available in this process",
                 "Pass the tool with --tools FILE, or with Leadhand(tools=[…]).",
             )
 

@@ -98,7 +98,7 @@ class Runtime:
         self.texts.elsewhere = None if self.cluster is None else self.cluster.live
         limiter = Limiter(self.store, self._clock)  # by all calls of the process, also with other processes
         self.tool_calls = ToolCalls(
-            self.toolbox.find,
+            self.toolbox.bound,
             self.web,
             self._clock,
             self.store,
@@ -143,6 +143,7 @@ class Runtime:
         this run has, ``model`` an adapter for all its workers. Raises UsageError and ConfigurationError.
         """
         wanted = self.settings if asked is None else asked
+        await self.toolbox.open()
         if model is None:
             choice = self.choice if asked is None else (await choose_models(asked, self.models))[1]
         else:
@@ -358,5 +359,5 @@ class Runtime:
             self._watching.cancel()
         if self._telemetry is not None:
             await self._telemetry.aclose()
-        for part in (self.dispatcher, self.web, self.models, self.store):
+        for part in (self.dispatcher, self.toolbox, self.web, self.models, self.store):
             await part.aclose()

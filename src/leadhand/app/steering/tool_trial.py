@@ -17,7 +17,7 @@ async def try_tool(
 ) -> CallState:
     """Call a tool with valid arguments, with its timeout and classified failures."""
     calls = ToolCalls(
-        toolbox.find, runtime.web, SystemClock(), runtime.store, runtime.web.library, deps=toolbox.deps_of
+        toolbox.bound, runtime.web, SystemClock(), runtime.store, runtime.web.library, deps=toolbox.deps_of
     )
     call = CallState(call_id=f"{BY_HAND}/t0/c0", tool=spec.name, args=args, effect=spec.effect)
     if (failure := calls.unfit(spec, args)) is not None:

@@ -42,7 +42,7 @@ class ToolCalls:
 
     def __init__(
         self,
-        find: Callable[[str], BoundTool | None],
+        bound: Callable[[ToolSpec], BoundTool | None],
         web: Callable[[bool], Web],
         clock: Clock,
         store: ContextStore,
@@ -52,15 +52,15 @@ class ToolCalls:
         hooks: Hooks | None = None,
         deps: Callable[[str], Any] = lambda _run_id: None,
     ) -> None:
-        """``find`` returns the tool of a name, ``web`` the services, offline or not; ``library`` the documents: offline
-        or not, of a directory, and whether of nothing else. ``deps`` returns what the program gives the tools of
-        a run.
+        """``bound`` returns a tool with its code, ``web`` the services, offline or not; ``library`` the documents:
+        offline or not, of a directory, and whether of nothing else. ``deps`` returns what the program gives the tools
+        of a run.
         """
         self.limiter = limiter or Limiter(store, clock)
         self._cache = ToolCache(store)
         self._workshop = workshop
         self.hooks = hooks or Hooks()
-        self._find, self._deps = find, deps
+        self._bound, self._deps = bound, deps
         self._library = library
         self._store = store
         self._web = web
@@ -79,7 +79,7 @@ class ToolCalls:
             message = f"an argument of {tool.name} is a secret and was redacted"
             how = "store the secret in an environment variable that the tool reads"
             return Failure.of(message, "secret_argument", FailureClass.UNAVAILABLE, how)
-        bound = self._find(tool.name)
+        bound = self._bound(tool)
         if not tool.delegate and bound is None:
             where = f" (it came from {tool.import_path})" if tool.import_path else ""
             message = f"the tool {tool.name} is not in this process{where}"
@@ -234,7 +234,7 @@ class ToolCalls:
         self, tool: ToolSpec, args: dict[str, Json], context: ToolContext, work: Work | None = None
     ) -> tuple[ToolReturn | None, Failure | None]:
         """Run the code of a tool within its time, and return what it returned or why it failed; nothing is recorded."""
-        bound = self._find(tool.name)
+        bound = self._bound(tool)
         if tool.delegate:
             return _delegated(tool, args, work), None
         if bound is None:
@@ -242,11 +242,12 @@ class ToolCalls:
         try:
             async with Bounded(tool.timeout_s):
                 if not bound.is_async:
-                    return await self.threads.run(lambda: returned_value(bound.call(args, context))), None
+                    call = partial(bound.call, args, context)
+                    return await self.threads.run(lambda: returned_value(call(), tool.output)), None
                 value = await contained(bound.call(args, context))
                 if is_small(value):
-                    return returned_value(value), None
-                return await self._conversions.run(partial(returned_value, value)), None
+                    return returned_value(value, tool.output), None
+                return await self._conversions.run(partial(returned_value, value, tool.output)), None
         except Exception as error:  # A tool is user code: any exception becomes the failure of this call.
             return None, _failure(tool, error)
 

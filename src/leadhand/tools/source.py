@@ -1,0 +1,61 @@
+"""Sources of tools, such as an MCP server or an OpenAPI document: what a project names, and the connection to it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol, runtime_checkable
+
+from leadhand.core.errors import ConfigurationError
+from leadhand.core.tool import ToolSpec
+from leadhand.tools.tool import Tool
+
+
+class Connection(Protocol):
+    """A connection to a source, of one process and event loop. It is opened when it is needed."""
+
+    async def tools(self) -> Sequence[Tool[..., Any]]:
+        """Return the tools that the source offers now. Raises ConfigurationError if it cannot be reached or used."""
+        ...
+
+    def bind(self, spec: ToolSpec) -> Tool[..., Any]:
+        """Return the tool that a run has recorded, without asking the source. A call of it fails (``unavailable``,
+        ``tool_changed``) if the source offers another one under its name, or none."""
+        ...
+
+    async def aclose(self) -> None: ...
+
+
+@runtime_checkable
+class ToolSource(Protocol):
+    """What a project says of a source: an immutable description. ``kind`` and ``name`` make its origin."""
+
+    @property
+    def kind(self) -> str:
+        """``mcp`` or ``openapi``."""
+        ...
+
+    @property
+    def name(self) -> str:
+        """Its name, unique among the sources of its kind."""
+        ...
+
+    def connect(self, environment: Mapping[str, str]) -> Connection:
+        """Return a connection, which is not opened yet; its keys come from the ``environment``."""
+        ...
+
+
+def origin_of(source: ToolSource) -> str:
+    """Return what the tools of a source have in common in a log: ``mcp:NAME``."""
+    return f"{source.kind}:{source.name}"
+
+
+def from_environment(given: Mapping[str, str], environment: Mapping[str, str], whose: str) -> dict[str, str]:
+    """Return values in which ``env:NAME`` is replaced by the variable NAME. Raises ConfigurationError without it."""
+    found: dict[str, str] = {}
+    for name, value in given.items():
+        variable = value.removeprefix("env:") if value.startswith("env:") else ""
+        if variable and variable not in environment:
+            problem = f"{name} of {whose} is read from the variable {variable}, which is not set"
+            raise ConfigurationError(problem, f"Set it: export {variable}=…")
+        found[name] = environment[variable] if variable else value
+    return found
