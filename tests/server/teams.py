@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import copy
 from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
 from leadhand import FailureClass, ToolError, ToolReturn, tool
+from leadhand.core.tool import ToolSpec
 from leadhand.ports.models import ModelProfile, ModelReply, ModelRequest
 from leadhand.testing.scripted_model import ScriptedModel, Step, brief_of, plans, reviews, says, subtask, worker_of
 from leadhand.tools.tool import Tool
@@ -51,17 +51,13 @@ class Office:
         self.measure, self.pay, self.wire = self.tools = [_described(each) for each in (measure, pay, wire)]
 
 
-_DESCRIBED: dict[str, Tool[..., Any]] = {}
+_DESCRIBED: dict[str, ToolSpec] = {}
 
 
 def _described(tool: Tool[..., Any]) -> Tool[..., Any]:
     """Return the tool with the specification that an equal tool of an earlier office has, which takes 5 ms to make."""
-    if tool.name not in _DESCRIBED:
-        _ = tool.spec
-        _DESCRIBED[tool.name] = tool
-    described = copy.copy(_DESCRIBED[tool.name])
-    described.function = tool.function
-    return described
+    vars(tool)["spec"] = _DESCRIBED.setdefault(tool.name, _DESCRIBED.get(tool.name) or tool.spec)
+    return tool
 
 
 def planner(request: ModelRequest) -> Step:

@@ -7,7 +7,7 @@ import difflib
 import os
 from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
-from typing import Any, cast
+from typing import Any, Self, cast
 
 from leadhand.core.errors import ConfigurationError, UsageError
 from leadhand.core.tool import DYNAMIC_WORKERS, ToolSpec
@@ -100,6 +100,13 @@ class Toolbox:
         if spec.origin in self._sources:
             return self._connection(spec.origin).bind(spec)
         return self.find(spec.name)
+
+    async def __aenter__(self) -> Self:
+        await self.open()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.aclose()
 
     async def aclose(self) -> None:
         """Close the connections to sources; they are opened again when they are needed."""

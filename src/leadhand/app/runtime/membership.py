@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable
 from datetime import UTC, datetime
 from typing import TypeGuard
@@ -10,7 +11,7 @@ from leadhand.app.project.flows import FlowRegistry
 from leadhand.app.project.toolsets import needed_tools
 from leadhand.app.runtime.listings import all_runs, definition_of
 from leadhand.app.settings import Settings
-from leadhand.core.errors import UnreadableRun
+from leadhand.core.errors import ConfigurationError, UnreadableRun
 from leadhand.core.run import RunDefinition, RunStatus
 from leadhand.core.state import RunState
 from leadhand.engine import loading
@@ -21,6 +22,8 @@ from leadhand.ports.runs import RunListing
 from leadhand.stores.postgres.job_queue import DRIVE, Job
 from leadhand.stores.sql_store import SqlContextStore
 from leadhand.tools.toolbox import Toolbox
+
+LOGGER = logging.getLogger("leadhand")
 
 
 def is_shared(store: ContextStore) -> TypeGuard[SqlContextStore]:
@@ -57,6 +60,10 @@ class Membership:
             now, host = datetime.now(UTC), self._store.host
             line = HostLine(host=host, kind=kind, since=now, concurrency=self._concurrency)
             if kind in TAKES_WORK:
+                try:
+                    await self._toolbox.open()
+                except ConfigurationError as error:  # it can do the other runs
+                    LOGGER.warning("%s", error)
                 tools = tuple(spec.name for spec in self._toolbox.known(every=True))
                 flows = tuple(self._flows.names())
                 line = line.evolve(flows=flows, tools=tools)

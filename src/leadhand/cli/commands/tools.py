@@ -43,7 +43,8 @@ async def tools_list(
 ) -> None:
     """List the tools a run can use."""
     toolbox = Toolbox(all_tools(tools), tools_on_request)
-    specs, everywhere = toolbox.known(), toolbox.specs()
+    async with toolbox:
+        specs, everywhere = toolbox.known(), toolbox.specs()
     flows = {spec.name: FlowRegistry().naming(spec.name) for spec in specs if spec not in everywhere}
     if json:
         write_json([{**spec.model_dump(mode="json"), "flows": flows.get(spec.name, ())} for spec in specs])
@@ -66,7 +67,8 @@ async def tools_show(
     """Show one tool: description and arguments."""
     loaded = project.loaded
     toolbox = Toolbox(all_tools(tools), tools_on_request, settings=loaded and loaded.manifest.tool_settings)
-    spec = toolbox.spec(toolbox.get(name))
+    async with toolbox:
+        spec = toolbox.spec(toolbox.get(name))
     if json:
         return write_json(spec.model_dump(mode="json"))
     for line in _lines(spec):
@@ -118,13 +120,13 @@ async def tools_call(
       leadhand tools call weather_tool location="Paris, France" day=tomorrow --offline
     """
     toolbox = Toolbox(all_tools(tools), tools_on_request)
-    spec = toolbox.get(name).spec
-    given = _arguments(spec, arguments)
-    faults = argument_problems(spec, given)
-    if faults:
-        raise UsageError(f"{name}: {'; '.join(faults)}", f"Arguments: {_signature(spec)}")
     about: dict[str, Any] = {"documents": documents, "only_documents": only_documents}
-    async with open_lead(store, model="offline", offline=offline, **about) as lead:
+    async with toolbox, open_lead(store, model="offline", offline=offline, **about) as lead:
+        spec = toolbox.get(name).spec
+        given = _arguments(spec, arguments)
+        faults = argument_problems(spec, given)
+        if faults:
+            raise UsageError(f"{name}: {'; '.join(faults)}", f"Arguments: {_signature(spec)}")
         outcome = await try_tool(await lead.runtime(), toolbox, spec, given, offline=offline)
     failure = outcome.failure
     if failure is not None:

@@ -35,19 +35,20 @@ class CallBody(Body):
 @router.get("/tools", responses=responses(401, 403, 429, 503))
 async def list_tools(service: TheService, _: Reader) -> ToolsList:
     """The tools that runs started here can use."""
+    await service.runtime.toolbox.open()
     return ToolsList(tools=tuple(_document(service, spec) for spec in service.runtime.toolbox.known()))
 
 
 @router.get("/tools/{name}", responses=responses(401, 403, 404, 422, 429, 503))
 async def get_tool(name: Name, service: TheService, _: Reader) -> ToolDocument:
     """One tool."""
-    return _document(service, _spec(service, name))
+    return _document(service, await _spec(service, name))
 
 
 @router.post("/tools/{name}/call", responses=responses(401, 403, 404, 409, 413, 422, 429, 503))
 async def call_tool(name: Name, body: CallBody, service: TheService, principal: Runner) -> ToolTrial:
     """Call a tool by hand, with the same checks, timeout and failure classes as in a run."""
-    spec = _spec(service, name)
+    spec = await _spec(service, name)
     json_value(body.args, "the arguments", "Send JSON values.")
     faults = argument_problems(spec, body.args)
     if faults:
@@ -66,7 +67,8 @@ async def call_tool(name: Name, body: CallBody, service: TheService, principal: 
     return ToolTrial(task_name=name, ok=True, data=service.redactor.value(data))
 
 
-def _spec(service: Service, name: str) -> ToolSpec:
+async def _spec(service: Service, name: str) -> ToolSpec:
+    await service.runtime.toolbox.open()
     specs = service.runtime.toolbox.known()
     found = next((spec for spec in specs if spec.name == name), None)
     if found is None:
