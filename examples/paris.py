@@ -15,7 +15,7 @@ import json
 import sys
 
 from leadhand import Answer, FailureClass, Leadhand, RunStatus, ToolError, ToolReturn, tool
-from leadhand.tools.weather import weather_tool
+from leadhand.tools.travel.weather import weather_tool
 
 REQUEST = "Travel advice for Paris, France: check the weather tomorrow and find hotels"
 EXIT_CODES = {RunStatus.SUCCEEDED: 0, RunStatus.PARTIAL: 3}

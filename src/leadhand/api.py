@@ -54,7 +54,7 @@ class Leadhand(InSync):
 
     ``model`` names the model of every worker (``offline``, ``ollama:llama3.1``, ``openai:gpt-…``), or models by use:
     ``{"default": …, "lead": …, "worker": …, "review": …}``; not given, the environment decides. ``offline`` is the
-    built-in model with sample services. ``base_url`` and ``api_key`` are those of its provider. ``models`` is a port of
+    built-in model with sample data. ``base_url`` and ``api_key`` are those of its provider. ``models`` is a port of
     your own, such as ``leadhand.testing.scripted_model.ScriptedModel``, or adapters by name: ``models={"mine":
     adapter}, model="mine"``.
 

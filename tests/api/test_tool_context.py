@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from leadhand import Leadhand, RunStatus, ToolContext, ToolReturn, tool
+from leadhand import Leadhand, RunStatus, ToolContext, ToolError, ToolReturn, tool
 from leadhand.core.events import NoteEmitted
 from leadhand.core.tool import WriteArtifact
 from leadhand.testing.scripted_model import ScriptedModel, plans, subtask
@@ -23,13 +23,12 @@ def keep() -> ToolReturn:
 async def used(context: ToolContext) -> dict[str, Any]:
     """Use everything that the context has."""
     assert context.library is not None
-    weather = await context.web.get(
-        "open-meteo", "https://api.open-meteo.com/v1/forecast", {"latitude": 48.9, "longitude": 2.3}
-    )
+    with pytest.raises(ToolError) as offline:
+        await context.web.get("open-meteo", "https://api.open-meteo.com/v1/forecast", {"latitude": 48.9})
     found = await context.library.search("caffeine in coffee", 1)
     return {
         "file": (await context.files.read("notes.md")).decode(),
-        "status": weather.status,
+        "web": offline.value.failure.type,
         "found": len(found),
         "page": (await context.library.fetch(found[0].url)).url == found[0].url,
         "caller": context.caller().name,
@@ -70,7 +69,7 @@ async def test_every_method_of_the_context_works_on_a_thread_and_in_a_coroutine(
     (used_it,) = [event for event in answer.document["context_store"]["events"] if event["task_name"] == "use"]
     assert used_it["content"]["raw"] == {
         "file": "The boiler is from 2019.",
-        "status": 200,
+        "web": "offline",
         "found": 1,
         "page": True,
         "caller": "use",

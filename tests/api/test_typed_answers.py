@@ -305,7 +305,7 @@ async def test_the_built_in_model_fills_in_what_the_data_has(tmp_path: Path) -> 
         answer = await lead.run("What is the weather in Paris and Lyon tomorrow?", output=Forecast)
     assert answer.value is not None
     assert [place.location for place in answer.value.places] == ["Paris", "Lyon"]
-    assert all(str(place.temperature_max) in answer.text for place in answer.value.places)
+    assert all(f"{place.temperature_max:g}" in answer.text for place in answer.value.places)
     assert [place.note for place in answer.value.places] == [None, None]
     assert answer.status is RunStatus.SUCCEEDED
 

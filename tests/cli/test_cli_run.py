@@ -144,9 +144,9 @@ NOT_OF_A_PLAIN_RUN = (
     "leadhand.flows.research",
     "leadhand.models.router",
     "leadhand.server",
-    "leadhand.tools.geocoders",
     "leadhand.tools.research",
-    "leadhand.tools.routers",
+    "leadhand.tools.travel.nominatim",
+    "leadhand.tools.travel.valhalla",
     "leadhand.tools.web",
     "opentelemetry",
     "psycopg",
@@ -166,7 +166,7 @@ def test_a_run_in_a_pipe_imports_only_what_it_uses(leadhand: Any) -> None:
     code, *modules = done.stdout.splitlines()[-1].split()
     assert code == "0"
     assert not set(NOT_OF_A_PLAIN_RUN) & set(modules)
-    assert "leadhand.tools.weather" in modules
+    assert "leadhand.tools.travel.weather" in modules
 
 
 @pytest.mark.slow

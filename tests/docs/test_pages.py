@@ -28,7 +28,7 @@ from leadhand.core.errors import Failure, FailureClass
 from leadhand.core.limits import Limits
 from leadhand.flows.work_order.reviewing import SHARD
 from leadhand.models.providers import PROVIDERS
-from leadhand.tools.services import SERVICES, ServiceUrls
+from leadhand.tools.services import SERVICES, setting
 
 DOCS = ROOT / "docs"
 SOURCE = ROOT / "src" / "leadhand"
@@ -241,8 +241,7 @@ def test_every_environment_variable_is_in_the_settings() -> None:
         for variable in re.findall(r"\bLEADHAND_[A-Z][A-Z_]+\b", file.read_text(encoding="utf-8"))
         if not variable.endswith("_")
     }
-    named_in_code |= {f"LEADHAND_{field.upper()}_URL" for field in ServiceUrls.__dataclass_fields__}
-    named_in_code |= {service.setting for service in SERVICES.values()}
+    named_in_code |= {setting(name) for name in SERVICES}
     named_in_code |= {variable for provider in PROVIDERS.values() for variable in provider.key_variables}
     named_in_code |= {variable for provider in PROVIDERS.values() for variable in provider.url_variables}
     assert sorted(variable for variable in named_in_code if f"`{variable}`" not in page) == []
@@ -250,9 +249,8 @@ def test_every_environment_variable_is_in_the_settings() -> None:
 
 def test_the_addresses_of_the_services_are_those_of_the_code() -> None:
     page = text_of(DOCS / "reference" / "settings.md")
-    urls = ServiceUrls()
-    for field in ServiceUrls.__dataclass_fields__:
-        assert f"| `LEADHAND_{field.upper()}_URL` | `{getattr(urls, field)}` |" in page
+    for name, service in SERVICES.items():
+        assert f"| `{setting(name)}` | `{service.url}` |" in page
 
 
 def test_the_limits_are_those_of_the_code() -> None:

@@ -13,7 +13,7 @@ from leadhand.core.tool import ToolReturn
 from leadhand.flows import FlowContext, flow
 from leadhand.flows.seam.function import FunctionFlow
 from leadhand.testing.flow_contract import FlowContract
-from leadhand.tools.weather import weather_tool
+from leadhand.tools.travel.weather import weather_tool
 
 FLOWS = Path(__file__).resolve().parents[2] / "examples" / "flows"
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from leadhand.core.errors import ToolError
 from leadhand.flows.offline.reading import day_phrase
-from leadhand.tools.weather import WEEKDAYS, in_words, read_day
+from leadhand.tools.travel.weather import WEEKDAYS, in_words, read_day
 
 SATURDAY = date(2026, 11, 21)
 

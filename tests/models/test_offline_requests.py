@@ -8,7 +8,7 @@ import pytest
 from asking import HOTELS, SHIPPED, WEATHER, Tools, args_of, offer, planned
 
 from leadhand.flows.offline.reading import read_words
-from leadhand.tools.gazetteer import sights_named, towns_named
+from leadhand.tools.travel.gazetteer import search
 
 PAY = offer("pay_tool", "amount", "to", description="Pay an amount of money.", amount={"type": "number"})
 STOCK = offer("stock_tool", "item")
@@ -211,4 +211,4 @@ def test_of_a_call_that_would_miss_something_no_half_is_carried_out(request_text
 def test_the_sample_places_know_every_place_in_lower_case_by_exactly_its_name() -> None:
     names = [name.replace("_", " ") for names in read_words("cities.txt").values() for name in names]
     assert len(names) > 800
-    assert [name for name in names if not towns_named(name) and not sights_named(name)] == []
+    assert [name for name in names if not search(name)] == []

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
 
@@ -12,7 +11,7 @@ import pytest
 from asking import asking
 from native_servers import MODELS, SERVERS, answered_by
 
-from leadhand import ConfigurationError, Leadhand, RunStatus
+from leadhand import ConfigurationError, Leadhand, RunStatus, tool
 from leadhand.core.errors import FailureClass
 from leadhand.models.detection import detect_model
 from leadhand.models.offline import OfflineModels
@@ -26,23 +25,24 @@ from leadhand.ports import ModelError
 QUESTION = "What's the weather in Paris tomorrow, and how do I get from the Louvre to Orly airport?"
 
 
+@tool
+def weather_tool(location: str, day: str) -> str:
+    """The weather at a place."""
+    return f"{location}, {day}: rain"
+
+
+@tool
+def directions_tool(origin: str, destination: str, mode: str) -> str:
+    """The way between two places."""
+    return f"{mode} from {origin} to {destination}"
+
+
 @pytest.mark.parametrize("name", SERVERS)
 async def test_a_run_is_led_worked_and_composed(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from leadhand.tools import web_client
-    from leadhand.tools.sample_service import SampleWeb
-
-    class Sample(SampleWeb):
-        def __init__(self, **_: object) -> None:
-            super().__init__(now=lambda: datetime.now(UTC))
-
-        async def aclose(self) -> None:
-            pass
-
-    monkeypatch.setattr(web_client, "AiohttpWeb", Sample)
     async with SERVERS[name](answered_by(OfflineModels())).running() as server:
         for variable, value in server.env.items():
             monkeypatch.setenv(variable, value)
-        async with Leadhand(model=MODELS[name], home=tmp_path / "home") as lead:
+        async with Leadhand(model=MODELS[name], tools=[weather_tool, directions_tool], home=tmp_path / "home") as lead:
             answer = await lead.run(QUESTION)
         assert len(server.bodies) >= 2
     assert answer.status is RunStatus.SUCCEEDED

@@ -1,4 +1,4 @@
-"""Fakes for the tools' tests: a web that answers from a script, and the sample service on a fixed day."""
+"""Fakes for the tools' tests: a web that answers from a script, and offline runs on a fixed day."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from leadhand.ports import ToolContext, Web, WebReply
-from leadhand.tools.sample_service import SampleWeb
+from leadhand.tools.web_client import OfflineWeb
 
 NOW = datetime(2026, 11, 21, 9, 30, tzinfo=UTC)  # a Saturday
 
@@ -48,12 +48,14 @@ class ScriptedWeb:
         return self._answer(service)
 
 
-class Cache:
-    """Keeps answers for good, and remembers for how long it was told to."""
+class Store:
+    """Keeps answers for good, and remembers for how long it was told to, and which gates were passed."""
 
     def __init__(self) -> None:
         self.kept: dict[str, Any] = {}
         self.seconds: list[float] = []
+        self.passed: list[tuple[str, float]] = []
+        self.wait = 0.0
 
     async def cached(self, key: str) -> Any:
         return self.kept.get(key)
@@ -62,10 +64,14 @@ class Cache:
         self.kept[key] = json.loads(json.dumps(value))
         self.seconds.append(ttl_s)
 
+    async def pass_gate(self, name: str, interval_s: float) -> float:
+        self.passed.append((name, interval_s))
+        return self.wait
+
 
 @pytest.fixture
-def cache() -> Cache:
-    return Cache()
+def store() -> Store:
+    return Store()
 
 
 @pytest.fixture
@@ -91,8 +97,8 @@ def context(web: ScriptedWeb, context_on: Callable[..., ToolContext]) -> ToolCon
 
 @pytest.fixture
 def sample(context_on: Callable[..., ToolContext]) -> ToolContext:
-    """The context of a tool that asks the built-in sample service."""
-    return context_on(SampleWeb(lambda: NOW), offline=True)
+    """The context of a tool of an offline run."""
+    return context_on(OfflineWeb(), offline=True)
 
 
 @pytest.fixture(autouse=True)

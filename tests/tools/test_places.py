@@ -1,242 +1,190 @@
-"""A name becomes the one place that is meant, or an error from which the right question can be asked."""
+"""A text becomes the one place that is meant, or an error from which the right question can be asked."""
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from leadhand.core.errors import FailureClass, ToolError
 from leadhand.ports import ToolContext
-from leadhand.tools.places import resolve_ends, resolve_town
-from leadhand.tools.services import ServiceUrls
+from leadhand.tools.travel.finding import find_place
+from leadhand.tools.travel.gazetteer import fold
+from leadhand.tools.travel.places import EARTH_RADIUS_KM, Place, distance_km, place_at
 
-URLS = ServiceUrls()
+DOWNING_STREET = {
+    "lat": "51.5034878",
+    "lon": "-0.1276965",
+    "importance": 0.55,
+    "name": "",
+    "display_name": "10, Downing Street, Westminster, London, Greater London, England, SW1A 2AA, United Kingdom",
+    "boundingbox": ["51.5032573", "51.5036483", "-0.1278356", "-0.1273038"],
+    "address": {"house_number": "10", "road": "Downing Street", "town": "London", "state": "England"},
+}
 
-
-def town(
-    name: str, country_code: str, admin1: str, population: int | None, at: tuple[float, float], **more: Any
-) -> Any:
-    countries = {"FR": "France", "US": "United States", "GB": "United Kingdom", "MX": "Mexico", "IT": "Italy"}
-    hit = {
-        "id": 1,
-        "name": name,
-        "latitude": at[0],
-        "longitude": at[1],
-        "feature_code": "PPL",
-        "country_code": country_code,
-        "country": countries[country_code],
-        "admin1": admin1,
-        "timezone": "UTC",
-        **more,
-    }
-    return hit if population is None else hit | {"population": population}
+spots = st.builds(Place, name=st.just("spot"), latitude=st.floats(-90, 90), longitude=st.floats(-180, 180))
 
 
-PARIS = town("Paris", "FR", "Île-de-France", 2138551, (48.85, 2.35), feature_code="PPLC", admin2="Paris")
-PARIS_TEXAS = town("Paris", "US", "Texas", 24782, (33.66, -95.56))
-ORLY = "Paris-Orly Airport"
-IN_FRANCE, IN_TEXAS = "Paris, Île-de-France, France", "Paris, Texas, United States"
-SPRINGFIELD = [
-    town("Springfield", "US", "Missouri", 170188, (37.22, -93.30)),
-    town("Springfield", "US", "Massachusetts", 154341, (42.10, -72.59)),
-    town("Springfield", "US", "Illinois", 114394, (39.80, -89.64)),
-]
-
-
-def hit(name: str, at: tuple[float, float], importance: float | None = 0.5, **address: str) -> dict[str, Any]:
+def hit(name: str, at: tuple[float, float], importance: float = 0.5, extent: float = 0, **address: str) -> Any:
     """One result as nominatim.openstreetmap.org gives it with format=jsonv2 and addressdetails=1."""
-    place = {"country": "France", "country_code": "fr", **address}
-    return {"lat": str(at[0]), "lon": str(at[1]), "importance": importance, "name": name, "address": place}
-
-
-def knows(web: Any, *towns: Any) -> None:
-    web.says("open-meteo-geocoding", {"results": list(towns)} if towns else {"generationtime_ms": 0.2})
-
-
-async def labelled(context: ToolContext, text: str) -> str:
-    return (await resolve_town(context, URLS, text)).place.label
+    box = [str(at[0]), str(at[0] + extent), "0", "0"]
+    place = {"lat": str(at[0]), "lon": str(at[1]), "importance": importance, "name": name, "boundingbox": box}
+    return place | {"address": {"country": "France", **address}}
 
 
 async def refused(context: ToolContext, text: str) -> Any:
     with pytest.raises(ToolError) as caught:
-        await resolve_town(context, URLS, text)
+        await find_place(context, text)
     assert caught.value.failure.class_ is FailureClass.INVALID
     return caught.value.failure
 
 
-async def test_a_name_means_its_town_when_that_is_by_far_the_largest(web: Any, context: ToolContext) -> None:
-    knows(web, PARIS_TEXAS, PARIS)
-    found = await resolve_town(context, URLS, "paris")
-    assert found.place.label == IN_FRANCE
-    assert "“paris”" in found.note
-    assert IN_TEXAS in found.note
+async def test_nominatim_is_asked_in_its_own_words(web: Any, context: ToolContext) -> None:
+    web.says("nominatim", [DOWNING_STREET])
+    place, note = await find_place(context, "10 Downing Street, London")
+    assert (place.label, note) == ("10 Downing Street, London, England", "")
+    assert (place.latitude, place.longitude) == (51.5034878, -0.1276965)
+    params = {"q": "10 Downing Street, London", "format": "jsonv2", "limit": 5, "addressdetails": 1}
+    assert web.asked == [
+        ("nominatim", "https://nominatim.openstreetmap.org/search", {**params, "accept-language": "en"})
+    ]
 
 
-async def test_a_name_that_only_one_place_bears_needs_no_note(web: Any, context: ToolContext) -> None:
-    knows(web, PARIS)
-    assert (await resolve_town(context, URLS, "Paris")).note == ""
-
-
-TEXAN = ("Paris, Texas", "Paris, TX", "paris, tx, usa", "Paris, United States", "Paris, US", IN_TEXAS)
-FRENCH = ("Paris, France", "Paris, FR", "PARIS, ile-de-france", "Paris, Paris, France")
+LENS, LOUVRE = hit("Louvre-Lens", (50.43, 2.80), 0.45), hit("Louvre Museum", (48.86, 2.34), 0.66)
+SAINT_DENIS, ON_AN_ISLAND = hit("Saint-Denis", (48.94, 2.36), 0.55), hit("Saint-Denis", (-20.88, 55.45), 0.6)
+TWINS = [hit("San José", (19.0, -99.0), country="Mexico"), hit("San José", (25.0, -103.0), country="Mexico")]
 
 
 @pytest.mark.parametrize(
-    ("asked", "label"), [*((asked, IN_TEXAS) for asked in TEXAN), *((asked, IN_FRANCE) for asked in FRENCH)]
+    ("hits", "name", "latitude", "noted"),
+    [
+        ([LENS, LOUVRE], "Louvre Museum", 48.86, ""),
+        ([SAINT_DENIS, ON_AN_ISLAND], "Saint-Denis", -20.88, "next: Saint-Denis, France (48.9400,2.3600)"),
+        ([hit("Orly", (48.74, 2.40)), hit("Orly Airport", (48.73, 2.37))], "Orly", 48.74, ""),
+        (TWINS, "San José", 19.0, "next: San José, Mexico (25.0000,-103.0000)"),
+        ([hit("Luxembourg", (49.8, 6.1), 0.8, 0.7, country="Luxembourg")], "Luxembourg", 49.8, ""),
+    ],
+    ids=["more important", "far apart", "close together", "same label", "small country"],
 )
-async def test_what_follows_the_comma_decides(web: Any, context: ToolContext, asked: str, label: str) -> None:
-    knows(web, PARIS, PARIS_TEXAS)
-    assert await labelled(context, asked) == label
-    assert web.asked[0][2]["name"].lower() == "paris"
+async def test_the_best_known_place_is_taken_and_one_that_may_be_meant_is_named(
+    web: Any, context: ToolContext, hits: list[Any], name: str, latitude: float, noted: str
+) -> None:
+    web.says("nominatim", hits)
+    place, note = await find_place(context, "somewhere")
+    assert (place.name, place.latitude) == (name, latitude)
+    assert noted in note
+    assert bool(note) is bool(noted)
 
 
-async def test_without_a_comma_the_last_words_are_tried_as_what_qualifies(web: Any, context: ToolContext) -> None:
-    knows(web)
-    knows(web, PARIS, PARIS_TEXAS)
-    assert await labelled(context, "Paris Texas") == IN_TEXAS
-    assert [params["name"] for _, _, params in web.asked] == ["Paris Texas", "Paris"]
-
-
-async def test_the_largest_of_several_towns_is_taken_and_named(web: Any, context: ToolContext) -> None:
-    knows(web, *reversed(SPRINGFIELD))
-    found = await resolve_town(context, URLS, "Springfield")
-    assert found.place.label == "Springfield, Missouri, United States"
-    assert "Springfield, Massachusetts, United States" in found.note
-    for each in SPRINGFIELD:
-        label = f"Springfield, {each['admin1']}, United States"
-        assert await labelled(context, label) == label
-
-
-async def test_candidates_that_share_a_label_are_told_apart_by_coordinates(web: Any, context: ToolContext) -> None:
-    knows(web, town("San José", "MX", "", 30_000, (19.0, -99.0)), town("San José", "MX", "", 29_000, (25.0, -103.0)))
-    assert "San José, Mexico (25.0000,-103.0000)" in (await resolve_town(context, URLS, "San José")).note
-    again = await resolve_town(context, URLS, "San José, Mexico (25.0000,-103.0000)")
-    assert (again.place.latitude, again.place.longitude) == (25.0, -103.0)
-
-
-async def test_entries_of_one_town_are_one_candidate(web: Any, context: ToolContext) -> None:
-    knows(web, PARIS, {**PARIS, "latitude": 48.86, "feature_code": "ADM2", "population": 2_100_000})
-    assert (await resolve_town(context, URLS, "Paris")).note == ""
-
-
-async def test_a_longer_name_is_not_meant_by_a_shorter_one(web: Any, context: ToolContext) -> None:
-    knows(
-        web,
-        town("Newport News", "US", "Virginia", 186_247, (37.0, -76.4)),
-        town("Newport", "GB", "Wales", 145_700, (51.6, -3.0)),
-        town("Newport", "US", "Rhode Island", 24_672, (41.5, -71.3)),
-    )
-    assert "Wales" in await labelled(context, "Newport")
-
-
-async def test_a_famous_town_is_found_by_its_other_name(web: Any, context: ToolContext) -> None:
-    knows(web, town("Roma", "US", "Texas", 10_265, (26.4, -99.0)), town("Rome", "IT", "Lazio", 2_318_895, (41.9, 12.5)))
-    found = await resolve_town(context, URLS, "Roma")
-    assert found.place.label == "Rome, Lazio, Italy"
-    assert "“Roma”" in found.note
-
-
-async def test_a_whole_country_has_no_weather(web: Any, context: ToolContext) -> None:
-    knows(web, town("France", "FR", "", 67_000_000, (46.0, 2.0), feature_code="PCLI"))
-    failure = await refused(context, "France")
-    assert failure.type == "place_too_large"
-    assert "France" in failure.next_action
-
-
-async def test_a_town_goes_before_the_state_of_its_name(web: Any, context: ToolContext) -> None:
-    knows(
-        web,
-        town("New York", "US", "New York", 19_274_244, (43.0, -75.5), feature_code="ADM1"),
-        town("New York", "US", "New York", 8_804_190, (40.7, -74.0)),
-    )
-    assert (await resolve_town(context, URLS, "New York")).place.latitude == 40.7
-
-
-async def test_an_unknown_name_says_so_and_what_to_do(web: Any, context: ToolContext) -> None:
-    knows(web)
-    web.says("nominatim", [])
-    failure = await refused(context, "Qwertzuiop")
-    assert failure.type == "unknown_place"
-    assert "Qwertzuiop" in failure.message
-
-
-async def test_a_wrong_country_lists_the_places_that_do_exist(web: Any, context: ToolContext) -> None:
-    knows(web, PARIS, PARIS_TEXAS)
-    web.says("nominatim", [hit("Calle de París", (40.4, -3.7))])
-    failure = await refused(context, "Paris, Spain")
-    assert failure.type == "unknown_place"
-    assert IN_FRANCE in failure.next_action
-    assert IN_TEXAS in failure.next_action
-
-
-async def test_what_is_no_town_is_looked_up_as_an_address(web: Any, context: ToolContext) -> None:
-    knows(web)
-    web.says("nominatim", [hit("Louvre Museum", (48.86, 2.34), city="Paris", state="Ile-de-France")])
-    found = await resolve_town(context, URLS, "the Louvre")
-    assert found.place.label.split(", ") == ["Louvre Museum", "Paris", "Ile-de-France", "France"]
-    assert found.place.from_openstreetmap
-    assert web.asked[-1][2]["q"] == "Louvre"
-
-
-async def test_a_small_lookalike_is_believed_only_when_nothing_bears_the_name(web: Any, context: ToolContext) -> None:
-    knows(web, town("Louvres", "FR", "Île-de-France", 9_000, (49.04, 2.50)))
-    web.says("nominatim", [hit("Louvre Museum", (48.86, 2.34), city="Paris")])
-    web.says("nominatim", [])
-    assert (await labelled(context, "Louvre")).startswith("Louvre Museum")
-    assert (await labelled(context, "Louvre")).startswith("Louvres")
-
-
-async def test_of_an_address_in_two_places_the_best_known_is_taken(web: Any, context: ToolContext) -> None:
-    knows(web)
-    web.says("nominatim", [hit("Main Street", (52.0, 0.1), 0.19, city="Ely"), hit("Main Street", (40.0, -75.0), 0.2)])
-    found = await resolve_town(context, URLS, "Main Street 1")
-    assert found.place.latitude == 40.0
-    assert "Ely" in found.note
-
-
-@pytest.mark.parametrize("text", ["", "  ", ",", "the"])
-async def test_no_name_is_no_place(web: Any, context: ToolContext, text: str) -> None:
-    if text == "the":
-        knows(web)
-        web.says("nominatim", [])
-    assert (await refused(context, text)).type == "unknown_place"
-
-
-async def ends(context: ToolContext, origin: str, destination: str) -> tuple[str, str]:
-    start, end = await resolve_ends(context, URLS, origin, destination)
-    return start.place.label, end.place.label
-
-
-async def test_the_more_important_of_two_places_is_meant(web: Any, context: ToolContext) -> None:
-    web.says("nominatim", [hit("Louvre-Lens", (50.43, 2.80), 0.45), hit("Louvre Museum", (48.86, 2.34), 0.66)])
-    web.says("nominatim", [hit(ORLY, (48.73, 2.37), 0.55)])
-    start, end = await ends(context, "the Louvre", "Orly airport")
-    assert (start, end) == ("Louvre Museum, France", f"{ORLY}, France")
-
-
-async def test_of_places_far_apart_the_best_known_is_taken_and_the_next_named(web: Any, context: ToolContext) -> None:
-    reunion = hit("Saint-Denis", (-20.88, 55.45), 0.6, country="Réunion")
-    web.says("nominatim", [hit("Saint-Denis", (48.94, 2.36), 0.55), reunion])
-    web.says("nominatim", [hit("Louvre Museum", (48.86, 2.34), 0.66)])
-    start, end = await resolve_ends(context, URLS, "Saint-Denis", "Louvre")
-    assert start.place.latitude == -20.88
-    assert "Saint-Denis, France" in start.note
-    assert end.note == ""
-
-
-async def test_results_close_together_are_one_place(web: Any, context: ToolContext) -> None:
-    web.says("nominatim", [hit("Orly", (48.74, 2.40), 0.5), hit("Orly Airport", (48.73, 2.37), 0.5)])
-    start, _ = await resolve_ends(context, URLS, "Orly", "0,0")
-    assert start.note == ""
-
-
-async def test_coordinates_as_an_end_ask_nobody(web: Any, context: ToolContext) -> None:
-    start, end = await resolve_ends(context, URLS, "48.8606,2.3376", "Home (48.9,2.4)")
-    assert (start.place.latitude, end.place.name) == (48.8606, "Home")
+async def test_coordinates_ask_nobody(web: Any, context: ToolContext) -> None:
+    at, _ = await find_place(context, "48.8606, 2.3376")
+    home, _ = await find_place(context, "Home (48.9,2.4)")
+    assert (at.latitude, at.longitude, home.name, home.latitude) == (48.8606, 2.3376, "Home", 48.9)
     assert web.asked == []
 
 
-async def test_offline_an_unknown_place_says_what_is_known(sample: ToolContext) -> None:
-    failure = await refused(sample, "Downing Street")
-    assert (failure.type, "offline" in failure.next_action) == ("unknown_place", True)
+async def test_an_unknown_place_and_a_whole_country_say_what_to_do(
+    web: Any, context: ToolContext, sample: ToolContext
+) -> None:
+    web.says("nominatim", [])
+    web.says("nominatim", [hit("France", (42.0, 2.0), 0.9, 9.0)])
+    unknown, country = await refused(context, "Qwertzuiop"), await refused(context, "France")
+    assert (unknown.type, "Qwertzuiop" in unknown.message) == ("unknown_place", True)
+    assert (country.type, "France" in country.next_action) == ("place_too_large", True)
+    offline = await refused(sample, "Downing Street")
+    assert (offline.type, "offline" in offline.next_action) == ("unknown_place", True)
+
+
+@pytest.mark.parametrize("text", ["91,0", "0,181", "-90.5,10"])
+async def test_coordinates_off_the_globe_are_refused(context: ToolContext, text: str) -> None:
+    assert (await refused(context, text)).type == "bad_coordinates"
+
+
+@pytest.mark.parametrize("body", [None, {"error": "odd"}, [{"lat": "north"}], [{"lon": "2.3"}]])
+async def test_a_body_that_is_no_list_of_places_is_transient(web: Any, context: ToolContext, body: Any) -> None:
+    web.says("nominatim", body, text="<html>")
+    with pytest.raises(ToolError) as caught:
+        await find_place(context, "Paris")
+    assert (caught.value.failure.class_, caught.value.failure.type) == (FailureClass.TRANSIENT, "bad_body")
+
+
+SIGHTS = "Louvre Museum, Paris, Île-de-France, France"
+
+
+@pytest.mark.parametrize(
+    ("asked", "label"),
+    [
+        ("München", "Munich, Bavaria, Germany"),
+        ("NYC", "New York City, New York, United States"),
+        ("Paris", "Paris, Île-de-France, France"),
+        ("paris, tx, usa", "Paris, Texas, United States"),
+        ("Lyon France", "Lyon, Auvergne-Rhône-Alpes, France"),
+        ("London, UK", "London, England, United Kingdom"),
+        *((asked, SIGHTS) for asked in ("Louvre", "louvre, paris", "Louvre Museum Paris", SIGHTS)),
+        ("JFK airport, New York", "John F. Kennedy International Airport, New York City, New York, United States"),
+    ],
+)
+async def test_offline_towns_and_sights_are_found_in_free_form(sample: ToolContext, asked: str, label: str) -> None:
+    assert (await find_place(sample, asked))[0].label == label
+
+
+@pytest.mark.parametrize(
+    "asked", ["Cape Town", "São Paulo", "Xi'an", "St. Louis", "Kraków", "Reykjavik", "Orly airport"]
+)
+async def test_a_label_given_back_is_the_same_place(sample: ToolContext, asked: str) -> None:
+    place, _ = await find_place(sample, asked)
+    assert await find_place(sample, place.label) == (place, "")
+
+
+async def test_offline_the_largest_of_several_towns_is_taken_and_another_named(sample: ToolContext) -> None:
+    place, note = await find_place(sample, "Springfield")
+    assert place.region == "Missouri"
+    assert "Springfield, Massachusetts, United States" in note
+
+
+@pytest.mark.parametrize(
+    "asked", ["10 Downing Street, London", "Louvre, Berlin", "Paris, Spain", "", "|", "\t", ",", "=?"]
+)
+async def test_offline_what_is_not_in_the_data_is_not_found(sample: ToolContext, asked: str) -> None:
+    assert (await refused(sample, asked)).type == "unknown_place"
+
+
+@given(st.text())
+def test_folding_a_second_time_changes_nothing(text: str) -> None:
+    assert fold(fold(text)) == fold(text) == " ".join(fold(text).lower().split())
+
+
+FOLDED = "Île-de-France=ile de france MÜNCHEN=munchen Straße=strasse D.C.=dc Xi’an=xian Łódź=lodz İzmir=izmir ?!="
+
+
+@pytest.mark.parametrize("pair", FOLDED.replace("=ile de france", "=ile_de_france").split())
+def test_case_accents_and_punctuation_do_not_count(pair: str) -> None:
+    written, folded = pair.split("=")
+    assert fold(written) == folded.replace("_", " ")
+
+
+@given(spots, spots)
+def test_a_distance_is_the_same_both_ways(a: Place, b: Place) -> None:
+    assert math.isclose(distance_km(a, b), distance_km(b, a), abs_tol=1e-6)
+    assert 0 <= distance_km(a, b) <= math.pi * EARTH_RADIUS_KM + 1e-6
+
+
+def test_paris_to_lyon_is_392_km() -> None:
+    paris, lyon = (Place(name="", latitude=x, longitude=y) for x, y in ((48.8566, 2.3522), (45.7640, 4.8357)))
+    assert distance_km(paris, lyon) == pytest.approx(391.5, abs=1)
+
+
+@given(st.floats(-90, 90).map(lambda x: round(x, 4)), st.floats(-180, 180).map(lambda x: round(x, 4)))
+def test_coordinates_are_read_back_as_they_were_written(latitude: float, longitude: float) -> None:
+    for written in (f"{latitude:.4f},{longitude:.4f}", f"Here ({latitude:.4f}, {longitude:.4f})"):
+        place = place_at(written)
+        assert place is not None
+        assert (place.latitude, place.longitude) == (latitude, longitude)
+
+
+@pytest.mark.parametrize("text", ["Paris", "Paris, France", "12", "1,2,3", "48.8N, 2.3E", "\u0661,\u0662", "nan,inf"])
+def test_a_name_is_not_taken_for_coordinates(text: str) -> None:
+    assert place_at(text) is None

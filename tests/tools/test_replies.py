@@ -9,6 +9,7 @@ import pytest
 from leadhand.core.errors import FailureClass, ToolError
 from leadhand.ports import WebReply
 from leadhand.tools.replies import failure, first_answer, text_of
+from leadhand.tools.services import SERVICES, base_url, setting
 
 NOW = datetime(2026, 11, 21, 9, 30, tzinfo=UTC)
 
@@ -48,6 +49,18 @@ def test_a_rate_limit_carries_the_wait_that_was_asked_for() -> None:
 @pytest.mark.parametrize("body", [None, [], "no", {"error": 5}, {}])
 def test_an_error_body_of_any_shape_yields_text_or_nothing(body: object) -> None:
     assert text_of(body, "error") == ""
+
+
+@pytest.mark.parametrize("name", SERVICES)
+def test_a_setting_points_a_service_to_another_server(name: str) -> None:
+    assert base_url(name, {setting(name): "http://localhost/maps/ "}) == "http://localhost/maps"
+    assert base_url(name, {setting(name): "  "}) == base_url(name, {}) == SERVICES[name].url
+
+
+@pytest.mark.parametrize("name", ["nominatim", "valhalla"])
+def test_openstreetmap_is_asked_once_a_second_and_its_answers_are_kept(name: str) -> None:
+    assert SERVICES[name].seconds_between == 1
+    assert SERVICES[name].kept_s >= 86_400
 
 
 def failing(class_: FailureClass, type: str):

@@ -10,19 +10,14 @@ from golden import check_golden, joined
 
 from leadhand.core.errors import FailureClass, ToolError
 from leadhand.ports import ToolContext
-from leadhand.tools.weather import weather_tool
+from leadhand.tools.travel.weather import weather_tool
 
 PARIS = {
+    "lat": "48.8535",
+    "lon": "2.3484",
     "name": "Paris",
-    "latitude": 48.85341,
-    "longitude": 2.3488,
-    "feature_code": "PPLC",
-    "country_code": "FR",
-    "timezone": "Europe/Paris",
-    "population": 2138551,
-    "country": "France",
-    "admin1": "Île-de-France",
-    "admin2": "Paris",
+    "importance": 0.89,
+    "address": {"city": "Paris", "state": "Île-de-France", "country": "France", "country_code": "fr"},
 }
 DAYS = [f"2026-11-{day}" for day in range(21, 31)] + [f"2026-12-0{day}" for day in range(1, 7)]
 CURRENT = {
@@ -59,7 +54,7 @@ def forecast(**changes: Any) -> dict[str, Any]:
 @pytest.fixture
 def paris(web: Any) -> Any:
     """Services that know Paris and its weather."""
-    web.says("open-meteo-geocoding", {"results": [PARIS], "generationtime_ms": 0.6})
+    web.says("nominatim", [PARIS])
     web.says("open-meteo", forecast())
     return web
 
@@ -85,8 +80,8 @@ async def test_the_raw_data_names_the_unit_of_every_number(paris: Any, context: 
         "name": "Paris",
         "admin1": "Île-de-France",
         "country": "France",
-        "latitude": 48.85341,
-        "longitude": 2.3488,
+        "latitude": 48.8535,
+        "longitude": 2.3484,
         "timezone": "Europe/Paris",
     }
     assert raw["days"] == [
@@ -111,12 +106,11 @@ async def test_the_raw_data_names_the_unit_of_every_number(paris: Any, context: 
 
 async def test_open_meteo_is_asked_for_coordinates_in_local_time(paris: Any, context: ToolContext) -> None:
     await weather_tool("Paris", day="tomorrow", context=context)
-    (_, geocoding_url, names), (_, forecast_url, params) = paris.asked
-    assert geocoding_url == "https://geocoding-api.open-meteo.com/v1/search"
-    assert (names["name"], names["language"]) == ("Paris", "en")
+    _, (_, forecast_url, params) = paris.asked
     assert forecast_url == "https://api.open-meteo.com/v1/forecast"
-    assert (params["latitude"], params["longitude"], params["timezone"]) == (48.85341, 2.3488, "auto")
-    assert "temperature_unit" not in params
+    assert (params["latitude"], params["longitude"], params["timezone"]) == (48.8535, 2.3484, "auto")
+    assert {*params["daily"].split(","), "time"} == DAYS_AHEAD.keys()
+    assert {*params["current"].split(","), "time"} == CURRENT.keys()
 
 
 async def test_every_day_of_a_place_is_answered_by_the_same_request(paris: Any, context: ToolContext) -> None:
@@ -138,21 +132,24 @@ async def test_a_stretch_of_days_starts_at_the_day(
 
 async def test_today_is_the_places_own_date(web: Any, context: ToolContext) -> None:
     """It is 09:30 UTC on the 21st; where the forecast starts on the 22nd, that is today."""
-    web.says("open-meteo-geocoding", {"results": [{**PARIS, "name": "Kiritimati"}]})
+    web.says("nominatim", [{**PARIS, "name": "Kiritimati"}])
     web.says("open-meteo", forecast(daily={"time": ["2026-11-22", "2026-11-23"]}, daily_units={}, current=None))
     found = await weather_tool("Kiritimati", context=context)
     assert (found.raw["days"][0]["date"], found.raw["days"][0]["temperature_max"]) == ("2026-11-22", None)
     assert found.raw["units"]["temperature_max"] == "°C"
 
 
-async def test_imperial_units_are_asked_for_and_named(web: Any, context: ToolContext) -> None:
-    units = {"temperature_2m_max": "°F", "precipitation_sum": "inch", "wind_speed_10m_max": "mp/h"}
-    web.says("open-meteo-geocoding", {"results": [PARIS]})
-    web.says("open-meteo", forecast(daily_units=units))
+async def test_imperial_units_are_the_same_weather_in_other_numbers(paris: Any, context: ToolContext) -> None:
     found = await weather_tool("Paris", units="imperial", context=context)
-    assert web.asked[-1][2] | {"temperature_unit": "fahrenheit", "wind_speed_unit": "mph"} == web.asked[-1][2]
-    assert "11.3 °F" in (found.summary or "")
-    assert found.raw["units"]["wind_speed_max"] == "mph"
+    numbers = {"temperature_max": 52.3, "precipitation": 0.09, "wind_speed_max": 13.4, "precipitation_probability": 70}
+    assert found.raw["days"][0] == found.raw["days"][0] | numbers
+    assert found.raw["units"] == found.raw["units"] | {
+        "temperature": "°F",
+        "precipitation": "inch",
+        "wind_speed": "mph",
+    }
+    assert "52.3 °F" in (found.summary or "")
+    assert "temperature_unit" not in paris.asked[-1][2]
 
 
 async def test_coordinates_need_no_geocoder(web: Any, context: ToolContext) -> None:
@@ -160,15 +157,6 @@ async def test_coordinates_need_no_geocoder(web: Any, context: ToolContext) -> N
     found = await weather_tool("48.8606, 2.3376", context=context)
     assert web.services_asked() == ["open-meteo"]
     assert (found.raw["location"]["latitude"], found.raw["location"]["timezone"]) == (48.8606, "Europe/Paris")
-
-
-async def test_a_place_found_in_openstreetmap_credits_it_too(web: Any, context: ToolContext) -> None:
-    web.says("open-meteo-geocoding", {"generationtime_ms": 0.2})
-    web.says("nominatim", [{"lat": "48.8606", "lon": "2.3376", "name": "Louvre Museum", "importance": 0.6}])
-    web.says("open-meteo", forecast())
-    found = await weather_tool("the Louvre", context=context)
-    assert (found.summary or "").startswith("Louvre Museum, ")
-    assert "OpenStreetMap" in found.sources[1].title
 
 
 @pytest.mark.parametrize(("day", "days"), [("2026-11-20", 1), ("2026-12-07", 1), ("tomorrow", 16)])
@@ -180,22 +168,16 @@ async def test_a_day_outside_the_forecast_says_how_far_it_reaches(
     assert (caught.value.failure.class_, caught.value.failure.type) == (FailureClass.INVALID, "day_out_of_range")
 
 
-@pytest.mark.parametrize("days", [0, 17, -1])
-async def test_a_forecast_covers_one_to_sixteen_days(web: Any, context: ToolContext, days: int) -> None:
-    with pytest.raises(ToolError, match="16"):
-        await weather_tool("Paris", days=days, context=context)
-    assert web.asked == []
-
-
-async def test_a_day_nobody_can_read_costs_no_request(web: Any, context: ToolContext) -> None:
+@pytest.mark.parametrize(
+    ("asked", "type"),
+    [*(({"days": days}, "bad_arguments") for days in (0, 17, -1)), ({"day": "someday"}, "bad_day")],
+)
+async def test_days_that_no_forecast_has_cost_no_request(
+    web: Any, context: ToolContext, asked: dict[str, Any], type: str
+) -> None:
     with pytest.raises(ToolError) as caught:
-        await weather_tool("Paris", day="someday", context=context)
-    assert caught.value.failure.type == "bad_day"
-    assert web.asked == []
-
-
-MINUTELY = "Minutely API request limit exceeded. Please try again in one minute."
-DAILY = "Daily API request limit exceeded. Please try again tomorrow."
+        await weather_tool("Paris", **asked, context=context)
+    assert (caught.value.failure.type, web.asked) == (type, [])
 
 
 @pytest.mark.parametrize(
@@ -203,17 +185,19 @@ DAILY = "Daily API request limit exceeded. Please try again tomorrow."
     [
         ({"status": 400, "body": {"error": True, "reason": "Latitude out of range"}}, FailureClass.INVALID, "http_400"),
         ({"status": 403, "text": "Forbidden"}, FailureClass.UNAVAILABLE, "http_403"),
-        ({"status": 429, "body": {"error": True, "reason": MINUTELY}}, FailureClass.RATE_LIMITED, "http_429"),
-        ({"status": 429, "body": {"error": True, "reason": DAILY}}, FailureClass.UNAVAILABLE, "quota"),
+        ({"status": 429, "body": {"error": True, "reason": "limit"}}, FailureClass.RATE_LIMITED, "http_429"),
         ({"status": 500, "text": "oops"}, FailureClass.TRANSIENT, "http_500"),
         ({"status": 200, "text": "<html>maintenance"}, FailureClass.TRANSIENT, "bad_body"),
-        ({"status": 200, "body": {"daily": {"time": "today"}}}, FailureClass.TRANSIENT, "bad_body"),
+        *(
+            ({"status": 200, "body": {"daily": daily}}, FailureClass.TRANSIENT, "bad_body")
+            for daily in ({"time": "today"}, {"time": []}, {"time": ["today"]}, [], {"weather_code": [3]})
+        ),
     ],
 )
 async def test_each_failure_of_open_meteo_has_its_class(
     web: Any, context: ToolContext, reply: dict[str, Any], class_: FailureClass, type: str
 ) -> None:
-    web.says("open-meteo-geocoding", {"results": [PARIS]})
+    web.says("nominatim", [PARIS])
     web.says("open-meteo", **reply)
     with pytest.raises(ToolError) as caught:
         await weather_tool("Paris", context=context)

@@ -12,21 +12,12 @@ import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestServer, unused_port
 
+from leadhand.app.runtime.clock import SystemClock
 from leadhand.core.errors import FailureClass, ToolError
 from leadhand.tools.services import SERVICES
-from leadhand.tools.web_client import AiohttpWeb, user_agent
+from leadhand.tools.web_client import AiohttpWeb, OfflineWeb
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
-
-
-class Gate:
-    """Lets everybody through and writes down who came."""
-
-    def __init__(self) -> None:
-        self.passed: list[str] = []
-
-    async def __call__(self, service: str) -> None:
-        self.passed.append(service)
 
 
 class Server:
@@ -72,13 +63,8 @@ async def server() -> AsyncIterator[Server]:
 
 
 @pytest.fixture
-def gate() -> Gate:
-    return Gate()
-
-
-@pytest.fixture
-async def client(gate: Gate) -> AsyncIterator[AiohttpWeb]:
-    async with aclosing(AiohttpWeb(gate=gate, total_timeout=5)) as made:
+async def client(store: Any) -> AsyncIterator[AiohttpWeb]:
+    async with aclosing(AiohttpWeb(store, SystemClock(), total_timeout=5)) as made:
         yield made
 
 
@@ -94,7 +80,6 @@ async def test_a_get_carries_its_parameters_and_who_we_are(client: AiohttpWeb, s
     assert (reply.status, reply.body, reply.text) == (200, [{"lat": "48.86"}], "")
     (request,) = server.seen
     assert dict(request.query) == {"q": "Île d'Yeu", "limit": "5", "lat": "46.7"}
-    assert request.headers["User-Agent"] == user_agent()
     assert request.headers["User-Agent"].startswith("leadhand/")
     assert "github.com/leadhand/leadhand" in request.headers["User-Agent"]
 
@@ -109,32 +94,40 @@ async def test_a_post_carries_json(client: AiohttpWeb, server: Server) -> None:
 
 
 @pytest.mark.parametrize(
-    "body", [b"<html>", b"", b'{"cut": ', b"\xff\xfe\xfa", b"[" * 100_000], ids=["html", "none", "cut", "bytes", "deep"]
+    ("body", "charset"),
+    [
+        (b"<html>", "utf-8"),
+        (b"", "utf-8"),
+        (b"\xff\xfe\xfa", "utf-8"),
+        (b"[" * 100_000, "utf-8"),
+        (b"f\xc3\xbcr", "klingon"),
+    ],
+    ids=["html", "none", "bytes", "deep", "unknown charset"],
 )
-async def test_a_body_that_is_no_json_is_text(client: AiohttpWeb, server: Server, body: bytes) -> None:
-    server.answers(status=200, body=body, headers={"Content-Type": "text/html; charset=utf-8"})
+async def test_a_body_that_is_no_json_is_text(client: AiohttpWeb, server: Server, body: bytes, charset: str) -> None:
+    server.answers(status=200, body=body, headers={"Content-Type": f"text/html; charset={charset}"})
     reply = await client.get("nominatim", server.url, {})
     assert reply.body is None
     assert reply.text == body.decode("utf-8", "replace")
 
 
-async def test_a_charset_nobody_knows_is_read_as_utf_8(client: AiohttpWeb, server: Server) -> None:
-    server.answers(status=200, body="für".encode(), headers={"Content-Type": "text/plain; charset=klingon"})
-    assert (await client.get("nominatim", server.url, {})).text == "für"
-
-
-async def test_a_server_that_never_answers_is_a_timeout(gate: Gate, server: Server) -> None:
+async def test_a_server_that_never_answers_is_a_timeout(store: Any, server: Server) -> None:
     server.handler = hang
-    async with aclosing(AiohttpWeb(gate=gate, total_timeout=0.1)) as client:
+    async with aclosing(AiohttpWeb(store, SystemClock(), total_timeout=0.1)) as client:
         failure = await failure_of(client.get("nominatim", server.url, {}))
     assert (failure.class_, failure.type) == (FailureClass.TRANSIENT, "timeout")
     assert "Nominatim" in failure.message
 
 
-async def test_nobody_listening_is_a_lost_connection(client: AiohttpWeb) -> None:
-    failure = await failure_of(client.get("osrm", f"http://127.0.0.1:{unused_port()}/route", {}))
+async def test_nobody_listening_is_a_lost_connection_and_is_not_kept(
+    client: AiohttpWeb, server: Server, store: Any
+) -> None:
+    url = f"http://127.0.0.1:{unused_port()}/route"
+    failure = await failure_of(client.get("valhalla", url, {}))
     assert (failure.class_, failure.type) == (FailureClass.TRANSIENT, "connection")
-    assert "OSRM" in failure.message
+    assert "Valhalla" in failure.message
+    assert "LEADHAND_VALHALLA_URL" in failure.next_action
+    assert store.kept == {}
 
 
 async def test_a_connection_cut_in_the_answer_is_a_lost_connection(client: AiohttpWeb, server: Server) -> None:
@@ -149,9 +142,6 @@ async def test_a_connection_cut_in_the_answer_is_a_lost_connection(client: Aioht
     server.handler = cut
     failure = await failure_of(client.get("nominatim", server.url, {}))
     assert (failure.class_, failure.type) == (FailureClass.TRANSIENT, "connection")
-    assert "--offline" in failure.next_action
-    own = await failure_of(client.get("my own", server.url, {}))
-    assert "--offline" not in own.next_action
 
 
 async def test_an_address_that_is_none_names_the_setting_to_correct(client: AiohttpWeb) -> None:
@@ -160,70 +150,59 @@ async def test_an_address_that_is_none_names_the_setting_to_correct(client: Aioh
     assert "LEADHAND_NOMINATIM_URL" in failure.next_action
 
 
-@pytest.mark.parametrize("announced", [True, False], ids=["announced", "chunked"])
-async def test_eleven_megabytes_are_refused(client: AiohttpWeb, server: Server, announced: bool) -> None:
-    async def pour(request: web.Request) -> web.StreamResponse:
-        response = web.StreamResponse(headers={"Content-Length": str(11 * 2**20)} if announced else None)
-        await response.prepare(request)
-        for _ in range(11):
-            await response.write(b" " * 2**20)
-        return response
-
-    server.handler = pour
+async def test_eleven_megabytes_are_refused(client: AiohttpWeb, server: Server) -> None:
+    server.answers(status=200, body=b" " * 11 * 2**20)
     failure = await failure_of(client.get("nominatim", server.url, {}))
     assert (failure.class_, failure.type) == (FailureClass.UNAVAILABLE, "body_too_large")
 
 
-async def test_a_kept_answer_asks_neither_gate_nor_service(gate: Gate, cache: Any, server: Server) -> None:
+async def test_a_kept_answer_asks_neither_gate_nor_service(client: AiohttpWeb, store: Any, server: Server) -> None:
     server.answers([1])
-    async with aclosing(AiohttpWeb(gate=gate, cache=cache)) as client:
-        first = await client.get("nominatim", server.url, {"q": "Paris", "limit": 5})
-        again = await client.get("nominatim", server.url, {"limit": 5, "q": "Paris"})
-        assert len(server.seen) == len(gate.passed) == 1
-        for other in (client.get("nominatim", server.url, {"q": "Lyon"}), client.post("nominatim", server.url, {})):
-            await other
+    first = await client.get("nominatim", server.url, {"q": "Paris", "limit": 5})
+    again = await client.get("nominatim", server.url, {"limit": 5, "q": "Paris"})
     assert first.body == again.body == [1]
-    assert len(server.seen) == len(gate.passed) == 3
-    assert cache.seconds == [SERVICES["nominatim"].kept_s] * 3
+    assert len(server.seen) == 1
+    await client.get("nominatim", server.url, {"q": "Lyon"})
+    await client.post("valhalla", server.url, {})
+    await client.get("open-meteo", server.url, {})  # it asks for no pause
+    assert store.passed == [("nominatim", 1), ("nominatim", 1), ("valhalla", 1)]
+    assert store.seconds == [SERVICES[name].kept_s for name in ("nominatim", "nominatim", "valhalla", "open-meteo")]
 
 
 @pytest.mark.parametrize(
     "response", [{"status": 500, "text": "{}"}, {"status": 404, "text": "{}"}, {"status": 200, "text": "<html>"}]
 )
-async def test_only_good_answers_are_kept(gate: Gate, cache: Any, server: Server, response: dict[str, Any]) -> None:
+async def test_only_good_answers_are_kept(
+    client: AiohttpWeb, store: Any, server: Server, response: dict[str, Any]
+) -> None:
     server.answers(**response)
-    async with aclosing(AiohttpWeb(gate=gate, cache=cache)) as client:
-        reply = await client.get("nominatim", server.url, {})
-        assert await client.get("nominatim", server.url, {}) is not reply
+    reply = await client.get("nominatim", server.url, {})
+    await client.get("nominatim", server.url, {})
     assert reply.status == response["status"]
     assert "content-type" in reply.headers
-    assert len(server.seen) == 2
-    assert cache.kept == {}
+    assert (len(server.seen), store.kept) == (2, {})
 
 
-async def test_the_gate_is_passed_once_a_request(client: AiohttpWeb, gate: Gate, server: Server) -> None:
-    server.answers([])
-    for service in ("nominatim", "valhalla", "nominatim", "open-meteo"):
-        await client.get(service, server.url, {})
-    assert gate.passed == ["nominatim", "valhalla", "nominatim"]  # Open-Meteo asks for no pause
-
-
-async def test_the_wait_at_the_gate_does_not_count_as_time_out(server: Server) -> None:
-    async def slow(_: str) -> None:
-        await asyncio.sleep(0.3)
+async def test_the_clock_waits_at_the_gate(store: Any, server: Server) -> None:
+    class Clock(SystemClock):
+        async def sleep(self, seconds: float) -> None:
+            assert (seconds, server.seen) == (7.5, [])
 
     server.answers([])
-    async with aclosing(AiohttpWeb(gate=slow, total_timeout=0.2)) as client:
+    store.wait = 7.5
+    async with aclosing(AiohttpWeb(store, Clock())) as client:
         assert (await client.get("nominatim", server.url, {})).status == 200
 
 
-async def test_a_service_without_rules_is_asked_plainly(client: AiohttpWeb, gate: Gate, server: Server) -> None:
+async def test_a_service_without_rules_is_asked_plainly(client: AiohttpWeb, store: Any, server: Server) -> None:
     server.answers({"hits": []})
     assert (await client.get("search", server.url, {})).body == {"hits": []}
-    assert gate.passed == []
+    assert (store.passed, store.kept) == ([], {})
 
 
-async def test_the_same_question_at_the_same_time_is_one_request(gate: Gate, server: Server) -> None:
+async def test_the_same_question_at_the_same_time_is_one_request(
+    client: AiohttpWeb, store: Any, server: Server
+) -> None:
     go = asyncio.Event()
 
     async def wait(_: web.Request) -> web.StreamResponse:
@@ -231,60 +210,28 @@ async def test_the_same_question_at_the_same_time_is_one_request(gate: Gate, ser
         return web.json_response({"n": len(server.seen)})
 
     server.handler = wait
-    async with aclosing(AiohttpWeb(gate=gate)) as client:
-        calls = [asyncio.create_task(client.get("nominatim", server.url, {"q": "Paris"})) for _ in range(50)]
-        await server.reached.wait()
-        go.set()
-        replies = await asyncio.gather(*calls)
-    assert {json.dumps(reply.body) for reply in replies} == {'{"n": 1}'}
-    assert gate.passed == ["nominatim"]
-
-
-async def test_one_callers_cancellation_leaves_the_answer_to_the_others(gate: Gate, server: Server) -> None:
-    go = asyncio.Event()
-
-    async def wait(_: web.Request) -> web.StreamResponse:
-        await go.wait()
-        return web.json_response([1])
-
-    server.handler = wait
-    async with aclosing(AiohttpWeb(gate=gate)) as client:
-        first, second = (asyncio.create_task(client.get("nominatim", server.url, {})) for _ in range(2))
-        await server.reached.wait()
-        first.cancel()
-        await asyncio.gather(first, return_exceptions=True)
-        go.set()
-        assert (await second).body == [1]
-    assert first.cancelled()
-
-
-async def test_when_nobody_waits_any_more_the_request_ends(gate: Gate, server: Server) -> None:
-    server.handler = hang
-    async with aclosing(AiohttpWeb(gate=gate)) as client:
-        only = asyncio.create_task(client.get("nominatim", server.url, {}))
-        await server.reached.wait()
-        only.cancel()
-        await asyncio.gather(only, return_exceptions=True)
-        server.answers([2])
-        assert (await client.get("nominatim", server.url, {})).body == [2]
-    assert len(server.seen) == 2
-
-
-async def test_a_failure_is_told_to_everybody_who_waited_and_is_not_kept(
-    gate: Gate, cache: Any, server: Server
-) -> None:
-    url = f"http://127.0.0.1:{unused_port()}/search"
-    async with aclosing(AiohttpWeb(gate=gate, cache=cache)) as client:
-        told = await asyncio.gather(*(client.get("nominatim", url, {}) for _ in range(3)), return_exceptions=True)
-        assert {type(error) for error in told} == {ToolError}
-        server.answers([1])
-        assert (await client.get("nominatim", server.url, {})).body == [1]
-
-
-async def test_closing_gives_up_what_is_under_way(gate: Gate, server: Server) -> None:
-    server.handler = hang
-    client = AiohttpWeb(gate=gate)
-    call = asyncio.create_task(client.get("nominatim", server.url, {}))
+    calls = [asyncio.create_task(client.get("nominatim", server.url, {"q": "Paris"})) for _ in range(50)]
     await server.reached.wait()
-    await client.aclose()
-    assert isinstance((await asyncio.gather(call, return_exceptions=True))[0], asyncio.CancelledError)
+    calls[1].cancel()
+    go.set()
+    first, cancelled, *others = await asyncio.gather(*calls, return_exceptions=True)
+    assert isinstance(cancelled, asyncio.CancelledError)
+    assert {json.dumps(reply.body) for reply in (first, *others)} == {'{"n": 1}'}
+    assert store.passed == [("nominatim", 1)]
+
+
+async def test_when_the_first_caller_is_cancelled_the_next_one_asks(client: AiohttpWeb, server: Server) -> None:
+    server.handler = hang
+    first, second = (asyncio.create_task(client.get("nominatim", server.url, {})) for _ in range(2))
+    await server.reached.wait()
+    server.answers([2])
+    first.cancel()
+    assert (await second).body == [2]
+    assert (first.cancelled(), len(server.seen)) == (True, 2)
+
+
+async def test_an_offline_run_reaches_nobody(server: Server) -> None:
+    for call in (OfflineWeb().get("search", server.url, {}), OfflineWeb().post("search", server.url, {})):
+        failure = await failure_of(call)
+        assert (failure.class_, failure.type) == (FailureClass.UNAVAILABLE, "offline")
+    assert server.seen == []

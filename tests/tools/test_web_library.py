@@ -14,6 +14,7 @@ import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestServer
 
+from leadhand.app.runtime.clock import SystemClock
 from leadhand.core.errors import FailureClass, ToolError
 from leadhand.engine.redaction import Redactor
 from leadhand.tools.web import library
@@ -34,7 +35,7 @@ def article(title: str, text: str) -> str:
 class Internet:
     """Tavily, Brave and some pages on one local server, and a library that may reach it as ``site.test``."""
 
-    def __init__(self, cache: Any) -> None:
+    def __init__(self, store: Any) -> None:
         self.asked: list[web.Request] = []
         self.pages = {"/a": article("Page A", "Heat pumps move heat."), "/b": article("Page B", "Walls lose heat.")}
         self.status = {"tavily": 200, "brave": 200}
@@ -43,23 +44,20 @@ class Internet:
         app.router.add_get("/brave/res/v1/web/search", self.brave)
         app.router.add_get("/{page}", self.page)
         self.server = TestServer(app, host=HERE)
-        self.cache = cache
+        self.store = store
 
     def open(self, **keys: str) -> None:
         base = f"http://{HERE}:{self.server.port}"
         self.env = {"LEADHAND_TAVILY_URL": f"{base}/tavily", "LEADHAND_BRAVE_URL": f"{base}/brave", **keys}
-        self.web = AiohttpWeb(gate=self.gate, environment=self.env)
+        self.web = AiohttpWeb(type(self.store)(), SystemClock(), environment=self.env)
         self.fetcher = PageFetcher(resolve=self.resolve, allowed=HERE.__eq__)
         redact = Redactor(["hunter2hunter2"]).text
         self.library = WebLibrary(
-            web=self.web, fetcher=self.fetcher, cache=self.cache, redact=redact, environment=self.env
+            web=self.web, fetcher=self.fetcher, cache=self.store, redact=redact, environment=self.env
         )
 
     def url(self, path: str) -> str:
         return f"http://site.test:{self.server.port}{path}"
-
-    async def gate(self, service: str) -> None:
-        """Let everybody through."""
 
     async def resolve(self, host: str, port: int) -> list[str]:
         return [HERE]
@@ -95,8 +93,8 @@ class Internet:
 
 
 @pytest.fixture
-async def internet(cache: Any) -> AsyncIterator[Internet]:
-    made = Internet(cache)
+async def internet(store: Any) -> AsyncIterator[Internet]:
+    made = Internet(store)
     await made.server.start_server()
     made.open()
     try:
@@ -175,14 +173,14 @@ async def test_a_page_is_kept_for_a_day(internet: Internet) -> None:
     again = await internet.library.fetch(internet.url("/a") + "#part")
     assert first == again
     assert len(internet.asked) == 1
-    assert internet.cache.seconds == [KEPT_S]
+    assert internet.store.seconds == [KEPT_S]
 
 
 async def test_secrets_on_a_page_are_redacted_before_it_is_kept(internet: Internet) -> None:
     internet.pages["/a"] = article("Leak", "The password of the door is hunter2hunter2, which is bad.")
     page = await internet.library.fetch(internet.url("/a"))
     assert "[redacted]" in page.text
-    assert "hunter2" not in json.dumps(internet.cache.kept)
+    assert "hunter2" not in json.dumps(internet.store.kept)
 
 
 @pytest.mark.parametrize(

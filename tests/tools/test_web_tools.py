@@ -11,9 +11,9 @@ import pytest
 from leadhand.core.errors import ToolError
 from leadhand.core.tool import ToolReturn, message_of
 from leadhand.ports import ToolContext
-from leadhand.tools.sample_service import SampleWeb
 from leadhand.tools.web import web_fetch, web_search
 from leadhand.tools.web.library import OfflineLibrary
+from leadhand.tools.web_client import OfflineWeb
 
 
 @pytest.fixture
@@ -92,5 +92,5 @@ async def test_wrong_arguments_are_refused(arguments: dict[str, Any], offline: T
 
 async def test_a_context_without_a_library_says_so(context_on: Callable[..., ToolContext]) -> None:
     with pytest.raises(ToolError) as refused:
-        await web_search("heat", context=context_on(SampleWeb(lambda: None), offline=True))
+        await web_search("heat", context=context_on(OfflineWeb(), offline=True))
     assert refused.value.failure.type == "no_library"

@@ -114,7 +114,7 @@ def settings(
 ) -> Settings:
     """Return settings from the arguments, else the environment, else the defaults. ``others`` are fields of Settings.
 
-    The ``model`` ``offline`` has sample services, unless ``offline`` is False. Raises UsageError for a name that is
+    The ``model`` ``offline`` uses sample data, unless ``offline`` is False. Raises UsageError for a name that is
     empty or not text, for a concurrency out of range, for ``documents`` that are not a directory, for an unknown
     ``check``, ``worker_calls`` or approval policy, and for a ``base_url`` or an ``api_key``, which are those of the
     provider of the ``model``, that cannot be used.

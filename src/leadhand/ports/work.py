@@ -247,8 +247,8 @@ class WebReply:
 class Web(Protocol):
     """Calls public JSON services, within their usage policies.
 
-    ``service`` names the rate limit gate and the cache of the call (``open-meteo``, ``valhalla``, ``osrm``,
-    ``nominatim``). Raises :class:`~leadhand.core.errors.ToolError` (``transient``) if there is no response.
+    ``service`` names the rate limit gate and the cache of the call (``open-meteo``, ``nominatim``,
+    ``valhalla``). Raises :class:`~leadhand.core.errors.ToolError` (``transient``) if there is no response.
     """
 
     async def get(self, service: str, url: str, params: Mapping[str, str | int | float]) -> WebReply: ...

@@ -20,14 +20,11 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from leadhand.core.errors import FailureClass, ToolError
 from leadhand.core.value import Json, object_of
 from leadhand.ports import WebReply
-from leadhand.ports.retry_after import header, retry_after
+from leadhand.ports.retry_after import retry_after
 
-from .services import SERVICES
+from .services import SERVICES, setting
 
 T = TypeVar("T")
-
-SAMPLE_HEADER = "leadhand-sample"
-"""The header of every reply of the built-in sample service, whose data must be labelled as made up."""
 
 _ELSEWHERE = (FailureClass.TRANSIENT, FailureClass.RATE_LIMITED, FailureClass.UNAVAILABLE)
 """Failures of the service, so another one may have an answer; the most temporary ones first."""
@@ -39,17 +36,12 @@ class Lenient(BaseModel):
     model_config = ConfigDict(extra="ignore", frozen=True, defer_build=True)
 
 
-def is_sample(reply: WebReply) -> bool:
-    """Whether the reply comes from the built-in sample service."""
-    return header(reply.headers, SAMPLE_HEADER) != ""
-
-
 def failure(service: str, reply: WebReply, now: datetime, reason: str = "") -> ToolError:
     """Return the error for an unsuccessful response, by the table above. ``reason`` is the service's message."""
     rules, wait, action = SERVICES[service], None, ""
     if reply.status in (401, 403, 404, 405):
         class_ = FailureClass.UNAVAILABLE
-        action = f"see the usage policy of {rules.title}, or set {rules.setting} to another server"
+        action = f"see the usage policy of {rules.title}, or set {setting(service)} to another server"
     elif reply.status == 429:
         class_, wait = FailureClass.RATE_LIMITED, retry_after(reply.headers, now)
     elif 400 <= reply.status < 500 and reply.status != 408:
@@ -58,6 +50,13 @@ def failure(service: str, reply: WebReply, now: datetime, reason: str = "") -> T
         class_ = FailureClass.TRANSIENT
     said = f"{rules.title} answered {reply.status}" + (f": {reason}" if reason else "")
     return ToolError(said, type=f"http_{reply.status}", class_=class_, next_action=action, retry_after_s=wait)
+
+
+def answered(service: str, reply: WebReply, now: datetime, reason: str) -> WebReply:
+    """Return a successful response, else raise its :func:`failure` with the field ``reason`` of its body."""
+    if 200 <= reply.status < 300:
+        return reply
+    raise failure(service, reply, now, text_of(reply.body, reason))
 
 
 def bad_body(service: str, reply: WebReply) -> ToolError:

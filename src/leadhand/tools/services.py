@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
 from typing import NamedTuple
 
 from leadhand.core.tool import Source
@@ -17,15 +16,15 @@ _DAY = 24 * 60 * _MINUTE
 
 
 class Service(NamedTuple):
-    """The rules of one service.
+    """The rules of one service, and its address without a slash at the end.
 
     ``seconds_between`` is the minimum time between two requests of all processes that share this store (0: no limit).
-    ``kept_s`` is how long a successful response is cached. The environment variable ``setting`` names another server,
-    ``key`` is the variable of the API key that requests carry in the header ``key_header``.
+    ``kept_s`` is how long a successful response is cached. ``key`` is the environment variable of the API key that
+    requests carry in the header ``key_header``.
     """
 
     title: str
-    setting: str
+    url: str
     seconds_between: float
     kept_s: float
     key: str = ""
@@ -34,22 +33,14 @@ class Service(NamedTuple):
 
 SERVICES: Mapping[str, Service] = {
     # open-meteo.com/en/terms: free for non-commercial use; 600 a minute, 5,000 an hour, 10,000 a day.
-    "open-meteo": Service(
-        title="Open-Meteo", setting="LEADHAND_OPEN_METEO_URL", seconds_between=0, kept_s=15 * _MINUTE
-    ),
-    "open-meteo-geocoding": Service(
-        title="Open-Meteo geocoding", setting="LEADHAND_OPEN_METEO_GEOCODING_URL", seconds_between=0, kept_s=30 * _DAY
-    ),
+    "open-meteo": Service("Open-Meteo", "https://api.open-meteo.com", seconds_between=0, kept_s=15 * _MINUTE),
     # operations.osmfoundation.org/policies/nominatim: at most 1 a second for the whole application, results cached.
-    "nominatim": Service(title="Nominatim", setting="LEADHAND_NOMINATIM_URL", seconds_between=1, kept_s=30 * _DAY),
-    # photon.komoot.io: "be fair", without a number: kept like Nominatim.
-    "photon": Service(title="Photon", setting="LEADHAND_PHOTON_URL", seconds_between=1, kept_s=30 * _DAY),
+    "nominatim": Service("Nominatim", "https://nominatim.openstreetmap.org", seconds_between=1, kept_s=30 * _DAY),
     # routing.openstreetmap.de (FOSSGIS): 1 a second, an identifying User-Agent.
-    "valhalla": Service(title="Valhalla", setting="LEADHAND_VALHALLA_URL", seconds_between=1, kept_s=_DAY),
-    "osrm": Service(title="OSRM", setting="LEADHAND_OSRM_URL", seconds_between=1, kept_s=_DAY),
+    "valhalla": Service("Valhalla", "https://valhalla1.openstreetmap.de", seconds_between=1, kept_s=_DAY),
     "tavily": Service(
-        title="Tavily",
-        setting="LEADHAND_TAVILY_URL",
+        "Tavily",
+        "https://api.tavily.com",
         seconds_between=0,
         kept_s=60 * _MINUTE,
         key="TAVILY_API_KEY",
@@ -57,8 +48,8 @@ SERVICES: Mapping[str, Service] = {
     ),
     # api-dashboard.search.brave.com: 1 a second in the free plan.
     "brave": Service(
-        title="Brave Search",
-        setting="LEADHAND_BRAVE_URL",
+        "Brave Search",
+        "https://api.search.brave.com",
         seconds_between=1,
         kept_s=60 * _MINUTE,
         key="BRAVE_API_KEY",
@@ -68,27 +59,12 @@ SERVICES: Mapping[str, Service] = {
 """The rules by the service name that callers of :class:`~leadhand.ports.Web` use."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ServiceUrls:
-    """Base URLs without a slash at the end; each can be pointed to a server of your own.
+def setting(service: str) -> str:
+    """Return the environment variable that names another server of a service: ``LEADHAND_OPEN_METEO_URL``."""
+    return f"LEADHAND_{service.replace('-', '_').upper()}_URL"
 
-    The public OSRM demo answers requests for walks with drives, so walking and cycling use other servers (FOSSGIS).
-    """
 
-    open_meteo: str = "https://api.open-meteo.com"
-    open_meteo_geocoding: str = "https://geocoding-api.open-meteo.com"
-    valhalla: str = "https://valhalla1.openstreetmap.de"
-    osrm: str = "https://router.project-osrm.org"
-    osrm_foot: str = "https://routing.openstreetmap.de/routed-foot"
-    osrm_bicycle: str = "https://routing.openstreetmap.de/routed-bike"
-    nominatim: str = "https://nominatim.openstreetmap.org"
-    photon: str = "https://photon.komoot.io"
-    tavily: str = "https://api.tavily.com"
-    brave: str = "https://api.search.brave.com"
-
-    @classmethod
-    def from_environment(cls, environment: Mapping[str, str] | None = None) -> ServiceUrls:
-        """Return the defaults, overridden by ``LEADHAND_<FIELD>_URL`` (for example ``LEADHAND_OSRM_FOOT_URL``)."""
-        said = os.environ if environment is None else environment
-        names = {field.name: f"LEADHAND_{field.name.upper()}_URL" for field in fields(cls)}
-        return cls(**{name: said[key].rstrip("/") for name, key in names.items() if said.get(key, "").strip()})
+def base_url(service: str, environment: Mapping[str, str] | None = None) -> str:
+    """Return the address of a service, without a slash at the end: from its setting, else the public one."""
+    said = (os.environ if environment is None else environment).get(setting(service), "")
+    return said.strip().rstrip("/") or SERVICES[service].url

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import os
-from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
+from weakref import WeakValueDictionary
 
 from leadhand.core.errors import FailureClass, ToolError
 from leadhand.core.value import Json
-from leadhand.ports import ContextStore, WebReply
+from leadhand.engine.calls.permits import Queue, rest
+from leadhand.ports import Clock, ContextStore, WebReply
 
-from .services import SERVICES, Service
+from .services import SERVICES, Service, setting
 
 if TYPE_CHECKING:
     import aiohttp
@@ -22,52 +22,52 @@ HOME = "https://github.com/leadhand/leadhand"
 MAX_BODY_BYTES = 10 * 1024 * 1024
 CONNECT_TIMEOUT_S = 5.0
 
-Gate = Callable[[str], Awaitable[None]]
-"""Waits until the service may receive another request, across all processes that share the store."""
 
+class OfflineWeb:
+    """:class:`~leadhand.ports.Web` of a run without a network: every call fails."""
 
-@dataclass(slots=True)
-class _Flight:
-    """A running request, and the number of calls that wait for it."""
+    async def get(self, service: str, url: str, params: Mapping[str, str | int | float]) -> WebReply:
+        """Raise ``ToolError`` (``offline``)."""
+        raise ToolError(
+            f"{service} cannot be reached: the run is offline",
+            type="offline",
+            class_=FailureClass.UNAVAILABLE,
+            next_action="run without --offline; a tool can check context.offline",
+        )
 
-    task: asyncio.Task[WebReply]
-    waiting: int = 0
+    async def post(self, service: str, url: str, body: Json) -> WebReply:
+        """Raise as :meth:`get` does."""
+        return await self.get(service, url, {})
 
 
 class AiohttpWeb:
     """:class:`~leadhand.ports.Web` on aiohttp, for the services in :data:`~leadhand.tools.services.SERVICES`.
 
     Proxies are taken from the environment (``trust_env``), certificates from OpenSSL's defaults (``SSL_CERT_FILE``).
-    Identical calls at the same time share one request; successful responses are cached for as long as the service's
-    rules say.
+    Successful responses are cached for as long as the service's rules say; identical calls wait for the first of them.
     """
 
     def __init__(
         self,
+        store: ContextStore,
+        clock: Clock,
         *,
-        gate: Gate,
-        cache: ContextStore | None = None,
         total_timeout: float = 20.0,
         environment: Mapping[str, str] | None = None,
     ) -> None:
-        """``gate`` is awaited before every request to a service that requires a pause between two.
+        """``store`` has the gates and the cache that all processes share; ``clock`` waits at a gate.
 
-        ``total_timeout`` is the limit of one request in seconds, without the wait at the gate. API keys are in
-        ``environment``.
+        ``total_timeout`` is the limit of one request in seconds, without these waits. API keys are in ``environment``.
         """
+        self._store = store
+        self._clock = clock
         self._environment = os.environ if environment is None else environment
-        self._gate = gate
-        self._cache = cache
         self._total_timeout = total_timeout
         self._session: aiohttp.ClientSession | None = None
-        self._flights: dict[str, _Flight] = {}
+        self._asked: WeakValueDictionary[str, Queue] = WeakValueDictionary()
 
     async def aclose(self) -> None:
-        """Cancel running requests and close the connections."""
-        tasks = [flight.task for flight in self._flights.values()]
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        """Close the connections."""
         if self._session is not None:
             await self._session.close()
             self._session = None
@@ -81,49 +81,28 @@ class AiohttpWeb:
         return await self._ask(service, "POST", url, json=body)
 
     async def _ask(self, service: str, method: str, url: str, **sent: Any) -> WebReply:
-        rules = SERVICES.get(service)
-        if rules is None:
-            return await self._request(service, method, url, sent)
+        rules = SERVICES.get(service) or Service(service, url, seconds_between=0, kept_s=0)
+        if not rules.kept_s:
+            return await self._request(service, rules, method, url, sent)
         asked = [service, method, url, sent.get("params"), sent.get("json")]
         key = json.dumps(asked, sort_keys=True, ensure_ascii=False)
-        if self._cache is not None and (kept := await self._cache.cached(key)) is not None:
-            return WebReply(status=200, body=kept)
-
-        async def fetch() -> WebReply:
-            if rules.seconds_between > 0:
-                await self._gate(service)
-            reply = await self._request(service, method, url, sent)
-            if self._cache is not None and reply.status == 200 and reply.body is not None:
-                await self._cache.cache(key, reply.body, rules.kept_s)
+        queue = self._asked.setdefault(key, Queue(1, service, "the same question is being asked"))
+        async with queue.permit():
+            if (kept := await self._store.cached(key)) is not None:
+                return WebReply(status=200, body=kept)
+            if rules.seconds_between:
+                wait = await self._store.pass_gate(service, rules.seconds_between)
+                await rest(self._clock, wait, f"the rate limit of {service}")
+            reply = await self._request(service, rules, method, url, sent)
+            if reply.status == 200 and reply.body is not None:
+                await self._store.cache(key, reply.body, rules.kept_s)
             return reply
 
-        return await self._share(key, fetch)
-
-    async def _share(self, key: str, fetch: Callable[[], Awaitable[WebReply]]) -> WebReply:
-        """Return the result of ``fetch``, shared by all identical calls at the same time.
-
-        If one caller is cancelled, the others still get the result; when all are cancelled, the request ends.
-        """
-        flight = self._flights.get(key)
-        if flight is None:
-            flight = self._flights[key] = _Flight(asyncio.ensure_future(fetch()))
-        flight.waiting += 1
-        try:
-            return await asyncio.shield(flight.task)
-        finally:
-            flight.waiting -= 1
-            if not flight.waiting:
-                flight.task.cancel()
-                self._flights.pop(key, None)
-
-    async def _request(self, service: str, method: str, url: str, sent: Mapping[str, Any]) -> WebReply:
+    async def _request(self, service: str, rules: Service, method: str, url: str, sent: Mapping[str, Any]) -> WebReply:
         import aiohttp
 
-        rules = SERVICES.get(service)
-        title, setting = (rules.title, rules.setting) if rules else (service, "its URL")
-        unreachable = "check the network (and HTTPS_PROXY), " + (
-            "run with --offline for sample data, " if rules else ""
-        )
+        address = setting(service) if service in SERVICES else "its URL"
+        how = f"check the network (and HTTPS_PROXY), or correct {address}"
         if self._session is None:
             self._session = aiohttp.ClientSession(
                 trust_env=True,
@@ -132,35 +111,24 @@ class AiohttpWeb:
             )
         try:
             async with self._session.request(method, url, **sent, **self._with_key(rules)) as response:
-                received = await _read(response.content, response.content_length, title)
+                received = await _read(response.content, rules.title)
                 headers = {name.lower(): value for name, value in response.headers.items()}
                 return _reply(response.status, received, headers, response.charset or "utf-8")
         except TimeoutError:
-            raise ToolError(
-                f"{title} did not connect in {CONNECT_TIMEOUT_S:g} s or answer in {self._total_timeout:g} s",
-                type="timeout",
-                class_=FailureClass.TRANSIENT,
-                next_action=f"{unreachable}try again later, or set {setting} to another server",
-            ) from None
+            what = f"{rules.title} did not connect in {CONNECT_TIMEOUT_S:g} s or answer in {self._total_timeout:g} s"
+            raise ToolError(what, type="timeout", class_=FailureClass.TRANSIENT, next_action=how) from None
         except aiohttp.InvalidURL:
-            raise ToolError(
-                f"{url!r} is not a valid address of {title}",
-                type="bad_url",
-                class_=FailureClass.UNAVAILABLE,
-                next_action=f"correct {setting}",
-            ) from None
+            what = f"{url!r} is not a valid address of {rules.title}"
+            how = f"correct {address}"
+            raise ToolError(what, type="bad_url", class_=FailureClass.UNAVAILABLE, next_action=how) from None
         except aiohttp.ClientError as error:
-            raise ToolError(
-                f"the connection to {title} failed: {error or type(error).__name__}",
-                type="connection",
-                class_=FailureClass.TRANSIENT,
-                next_action=f"{unreachable}or fix {setting} if it is set",
-            ) from error
+            what = f"the connection to {rules.title} failed: {error or type(error).__name__}"
+            raise ToolError(what, type="connection", class_=FailureClass.TRANSIENT, next_action=how) from error
 
-    def _with_key(self, rules: Service | None) -> dict[str, Any]:
+    def _with_key(self, rules: Service) -> dict[str, Any]:
         """The header with the API key of a service. A redirect is not followed, so that only the service gets it."""
-        key = self._environment.get(rules.key, "").strip() if rules is not None and rules.key else ""
-        if rules is None or not key:
+        key = self._environment.get(rules.key, "").strip()
+        if not key:
             return {}
         return {
             "headers": {rules.key_header: f"Bearer {key}" if rules.key_header == "Authorization" else key},
@@ -168,22 +136,19 @@ class AiohttpWeb:
         }
 
 
-async def _read(content: aiohttp.StreamReader, announced: int | None, title: str) -> bytes:
+async def _read(content: aiohttp.StreamReader, title: str) -> bytes:
     """Return the body. Raises ``ToolError`` as soon as it is too large."""
     received = bytearray()
-    if (announced or 0) <= MAX_BODY_BYTES:
-        async for chunk in content.iter_any():
-            received += chunk
-            if len(received) > MAX_BODY_BYTES:
-                break
-        else:
-            return bytes(received)
-    raise ToolError(
-        f"{title} answered with more than {MAX_BODY_BYTES:,} bytes",
-        type="body_too_large",
-        class_=FailureClass.UNAVAILABLE,
-        next_action="request less at once",
-    )
+    async for chunk in content.iter_any():
+        received += chunk
+        if len(received) > MAX_BODY_BYTES:
+            raise ToolError(
+                f"{title} answered with more than {MAX_BODY_BYTES:,} bytes",
+                type="body_too_large",
+                class_=FailureClass.UNAVAILABLE,
+                next_action="request less at once",
+            )
+    return bytes(received)
 
 
 def user_agent() -> str:

@@ -16,7 +16,7 @@ export function Beside({ document }: { document: RunDocument }) {
       <Calls document={document} />
       {answer && (
         <>
-          {sample && <p>It rests on made-up data of the sample services.</p>}
+          {sample && <p>It rests on made-up sample data.</p>}
           {evidence.judged_by !== null
             ? (
               <p>

@@ -211,7 +211,7 @@ VERDICTS = {
 }
 """What people are shown for a verdict."""
 NOT_JUDGED = "No model judged the answer."
-SAMPLE = "The answer rests on made-up data of the sample services."
+SAMPLE = "The answer rests on made-up sample data."
 LONGEST_CAUSE = 1_000
 """Characters of a cause."""
 MOST_CAUSES = 5

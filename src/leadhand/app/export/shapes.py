@@ -143,7 +143,7 @@ class RunDocument(Document):
     outcome: OutcomePart
     answer: str | None = Field(description="The text as it was written; null without one.")
     value: Json = Field(description="The typed answer of a run with an output schema; null without one.")
-    sample: bool = Field(description="Whether the answer rests on made-up data of the sample services.")
+    sample: bool = Field(description="Whether the answer rests on made-up sample data.")
     evidence: EvidencePart
     claims: tuple[Claim, ...] = Field(description="The claims of the answer, each with its verdict.")
     done: tuple[DoneCall, ...] = Field(description="Every call with an effect, from the log.")

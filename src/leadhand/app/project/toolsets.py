@@ -45,8 +45,8 @@ def loaded(point: metadata.EntryPoint, what: str, made: Callable[[Any], Any] = l
 
 def shipped_tools() -> list[Tool[..., Any]]:
     """``weather_tool`` and ``directions_tool``."""
-    from leadhand.tools.directions import directions_tool
-    from leadhand.tools.weather import weather_tool
+    from leadhand.tools.travel.directions import directions_tool
+    from leadhand.tools.travel.weather import weather_tool
 
     return [
         tool(name="weather_tool")(weather_tool),

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from leadhand.app.settings import Settings
-from leadhand.engine.calls.permits import rest
 from leadhand.engine.redaction import Redactor
 from leadhand.ports import Clock, ContextStore, Library, Page, Web, Workshop
 
@@ -30,22 +29,14 @@ class Webs:
         self._libraries: dict[tuple[bool, str, bool], Library] = {}
 
     def __call__(self, offline: bool) -> Web:
-        """Return the network, or if ``offline`` the sample service."""
+        """Return the network, or what stands for it if ``offline``."""
+        from leadhand.tools.web_client import AiohttpWeb, OfflineWeb
+
         if offline:
-            from leadhand.tools.sample_service import SampleWeb
-
-            return SampleWeb(now=self._clock.now)
+            return OfflineWeb()
         if self._web is None:
-            from leadhand.tools.web_client import AiohttpWeb
-
-            self._web = AiohttpWeb(gate=self._pass_gate, cache=self._store, environment=self._settings.environment)
+            self._web = AiohttpWeb(self._store, self._clock, environment=self._settings.environment)
         return self._web
-
-    async def _pass_gate(self, service: str) -> None:
-        from leadhand.tools.services import SERVICES
-
-        wait = await self._store.pass_gate(service, SERVICES[service].seconds_between)
-        await rest(self._clock, wait, f"the rate limit of {service}")
 
     @property
     def workshop(self) -> Workshop | None:

@@ -105,7 +105,7 @@ async def tools_call(
         str, Flag("Its arguments, as name=value. Values that are not text are JSON: days='[1, 2]'.", "NAME=VALUE")
     ],
     tools: Tools = (),
-    offline: Annotated[bool, Flag("Use the built-in sample service instead of the network.")] = False,
+    offline: Annotated[bool, Flag("Use the built-in sample data instead of the network.")] = False,
     documents: Documents = None,
     only_documents: OnlyDocuments = False,
     json: Annotated[bool, Flag("Print the result as a worker returns it, with its raw data.")] = False,

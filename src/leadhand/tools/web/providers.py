@@ -17,7 +17,7 @@ from leadhand.core.errors import FailureClass, ToolError
 from leadhand.engine.threads import Threads
 from leadhand.ports import Web, WebReply
 from leadhand.tools.replies import Lenient, failure, first_answer, text_of, typed
-from leadhand.tools.services import SERVICES, ServiceUrls
+from leadhand.tools.services import SERVICES, base_url
 
 from .extraction import missing
 
@@ -66,12 +66,11 @@ class _Brave(Lenient):
 async def hits(web: Web, query: str, limit: int, environment: Mapping[str, str] | None = None) -> list[Hit]:
     """Return search results of the first service that works: Tavily, Brave, ``ddgs``. Raises ToolError."""
     env = os.environ if environment is None else environment
-    urls = ServiceUrls.from_environment(env)
     asks: list[Callable[[], Awaitable[list[Hit]]]] = []
     if env.get(SERVICES["tavily"].key):
-        asks.append(partial(_tavily, web, urls.tavily, query, limit))
+        asks.append(partial(_tavily, web, base_url("tavily", env), query, limit))
     if env.get(SERVICES["brave"].key):
-        asks.append(partial(_brave, web, urls.brave, query, limit))
+        asks.append(partial(_brave, web, base_url("brave", env), query, limit))
     found = await first_answer(*asks, partial(_ddgs, query, limit))
     first: dict[str, Hit] = {}
     for hit in found:

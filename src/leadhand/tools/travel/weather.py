@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import date, timedelta
-from typing import Annotated, TypeVar
+from typing import Annotated, Literal
 
 from pydantic import Field
 
@@ -12,68 +12,27 @@ from leadhand.core.errors import ToolError
 from leadhand.core.tool import Source, ToolReturn
 from leadhand.core.value import Json
 from leadhand.ports import ToolContext
+from leadhand.tools.services import OPEN_STREET_MAP
 
-from .geography import Place
-from .open_meteo import FORECAST_DAYS, Daily, Forecast, Units, forecast
-from .places import resolve_town
-from .services import OPEN_STREET_MAP, ServiceUrls
-
-T = TypeVar("T")
+from .finding import find_place
+from .open_meteo import FORECAST_DAYS, Day, ask
+from .places import Place
 
 OPEN_METEO = Source(title="Weather data by Open-Meteo.com (CC BY 4.0)", url="https://open-meteo.com/")
 SAMPLE = Source(
     title="Leadhand sample data (not a forecast); places: GeoNames (CC BY 4.0)", url="https://www.geonames.org/"
 )
 
-_DEGREES, _DEPTH, _SPEED, _PERCENT = ("°C", "°F"), ("mm", "inch"), ("km/h", "mph"), ("%", "%")
-_CURRENT = {
-    "temperature": ("temperature_2m", _DEGREES),
-    "apparent_temperature": ("apparent_temperature", _DEGREES),
-    "relative_humidity": ("relative_humidity_2m", _PERCENT),
-    "precipitation": ("precipitation", _DEPTH),
-    "wind_speed": ("wind_speed_10m", _SPEED),
+_UNITS = {
+    **dict.fromkeys(("temperature", "apparent_temperature", "temperature_max", "temperature_min"), "°C"),
+    **dict.fromkeys(("wind_speed", "wind_speed_max"), "km/h"),
+    **dict.fromkeys(("relative_humidity", "precipitation_probability"), "%"),
+    **dict.fromkeys(("latitude", "longitude"), "°"),
+    **dict.fromkeys(("sunrise", "sunset"), "local time"),
+    "precipitation": "mm",
 }
-_DAILY = {
-    "temperature_max": ("temperature_2m_max", _DEGREES),
-    "temperature_min": ("temperature_2m_min", _DEGREES),
-    "precipitation": ("precipitation_sum", _DEPTH),
-    "precipitation_probability": ("precipitation_probability_max", _PERCENT),
-    "wind_speed_max": ("wind_speed_10m_max", _SPEED),
-}
-"""Our names of the values, Open-Meteo's names, and the metric and imperial units in case the reply names none."""
-
-CONDITIONS: dict[int, str] = {
-    0: "clear sky",
-    1: "mainly clear",
-    2: "partly cloudy",
-    3: "overcast",
-    45: "fog",
-    48: "fog with rime",
-    51: "light drizzle",
-    53: "drizzle",
-    55: "dense drizzle",
-    56: "light freezing drizzle",
-    57: "freezing drizzle",
-    61: "light rain",
-    63: "rain",
-    65: "heavy rain",
-    66: "light freezing rain",
-    67: "freezing rain",
-    71: "light snowfall",
-    73: "snowfall",
-    75: "heavy snowfall",
-    77: "snow grains",
-    80: "light rain showers",
-    81: "rain showers",
-    82: "violent rain showers",
-    85: "light snow showers",
-    86: "heavy snow showers",
-    95: "thunderstorm",
-    96: "thunderstorm with light hail",
-    99: "thunderstorm with heavy hail",
-}
-"""The part of WMO code table 4677 that Open-Meteo uses (open-meteo.com/en/docs, "WMO Weather interpretation")."""
-
+_IMPERIAL = {"°C": ("°F", 9 / 5, 32, 1), "km/h": ("mph", 1 / 1.609344, 0, 1), "mm": ("inch", 1 / 25.4, 0, 2)}
+"""By metric unit: the imperial one, the factor and the summand to convert a value, and its decimals."""
 
 WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 MONTHS = (
@@ -90,7 +49,7 @@ Location = Annotated[
         'Examples: "Paris, France", "Springfield, IL", "48.8606,2.3376".'
     ),
 ]
-Day = Annotated[
+AskedDay = Annotated[
     str,
     Field(
         description='First day, by the place\'s own calendar: "now", "today", "tomorrow", a weekday such as '
@@ -105,8 +64,10 @@ Days = Annotated[
 
 async def weather_tool(
     location: Location,
-    day: Day = "today",
-    units: Annotated[Units, Field(description='"metric" (°C, mm, km/h) or "imperial" (°F, inch, mph).')] = "metric",
+    day: AskedDay = "today",
+    units: Annotated[
+        Literal["metric", "imperial"], Field(description='"metric" (°C, mm, km/h) or "imperial" (°F, inch, mph).')
+    ] = "metric",
     days: Days = 1,
     *,
     context: ToolContext,
@@ -115,26 +76,26 @@ async def weather_tool(
     if not 1 <= days <= FORECAST_DAYS:
         raise ToolError(f"days is {days}: a forecast covers 1 to {FORECAST_DAYS} days", type="bad_arguments")
     read_day(day, context.now().date())  # an invalid day costs no request
-    urls = ServiceUrls.from_environment()
-    found = await resolve_town(context, urls, location)
-    report = await forecast(context, urls, found.place, units)
-    wanted = _wanted(day, days, report.daily.time, found.place)
-    rows = _rows(report.daily, wanted)
-    named = _units(report, units)
-    now: dict[str, Json] | None = None
-    if (current := report.current) and wanted.start == 0:
-        numbers = {ours: getattr(current, theirs) for ours, (theirs, _) in _CURRENT.items()}
-        now = {"time": current.time, "condition": condition(current.weather_code), **numbers}
-    place = found.place.to_json() | {"timezone": report.timezone or found.place.timezone}
-    raw: dict[str, Json] = {"location": place, "days": rows, "units": named}
-    if now is not None:
-        raw["current"] = now
-    said = _say_now(now, named) if now and day.strip().lower() == "now" else _say_days(rows, named)
-    sample = report.sample or found.place.sample
-    start = "Sample data, not a forecast: " if sample else ""
-    summary = f"{start}{found.place.label}, {said}." + (f" {found.note}" if found.note else "")
-    sources = (OPEN_METEO, OPEN_STREET_MAP) if found.place.from_openstreetmap else (OPEN_METEO,)
-    return ToolReturn(raw=raw, summary=summary, sources=(SAMPLE,) if sample else sources, sample=sample)
+    place, note = await find_place(context, location)
+    if context.offline:
+        from .sample import forecast
+
+        report = forecast(place, context.now())
+    else:
+        report = await ask(context, place)
+    names = {
+        name: _IMPERIAL[unit][0] if units == "imperial" and unit in _IMPERIAL else unit for name, unit in _UNITS.items()
+    }
+    rows = [_in_units(each.model_dump(mode="json"), names) for each in _wanted(day, days, report.days, place)]
+    raw: dict[str, Json] = {"location": place.to_json() | {"timezone": report.timezone}, "days": rows, "units": names}
+    said = _say_days(rows, names)
+    if report.now is not None and rows[0]["date"] == str(report.days[0].date):
+        raw["current"] = now = _in_units(report.now.model_dump(mode="json"), names)
+        said = _say_now(now, names) if day.strip().casefold() == "now" else said
+    start = "Sample data, not a forecast: " if context.offline else ""
+    summary = f"{start}{place.label}, {said}." + (f" {note}" if note else "")
+    sources = (SAMPLE,) if context.offline else (OPEN_METEO, OPEN_STREET_MAP)
+    return ToolReturn(raw=raw, summary=summary, sources=sources, sample=context.offline)
 
 
 def read_day(text: str, today: date) -> tuple[date, int]:
@@ -161,51 +122,28 @@ def in_words(day: date) -> str:
     return f"{WEEKDAYS[day.weekday()]} {day.day} {MONTHS[day.month - 1]} {day.year}"
 
 
-def condition(code: int | None) -> str | None:
-    """The condition in words; ``weather code 42`` for an unknown code, None for None."""
-    return None if code is None else CONDITIONS.get(code, f"weather code {code}")
-
-
-def _wanted(day: str, days: int, dates: Sequence[date], place: Place) -> range:
-    """Return the requested rows of the forecast. Raises ``ToolError`` (``invalid``) if they are out of range."""
-    first, covered = read_day(day, dates[0]) if dates else (None, 0)
+def _wanted(day: str, days: int, forecast: Sequence[Day], place: Place) -> list[Day]:
+    """Return the requested days of the forecast. Raises ``ToolError`` (``invalid``) if it does not cover them all."""
+    first, covered = read_day(day, forecast[0].date)
     count = days if days > 1 else covered
-    if first is None or first < dates[0] or (first - dates[0]).days + count > len(dates):
-        reach = f"from {dates[0]} to {dates[-1]}" if dates else "no days"
+    found = [each for each in forecast if first <= each.date < first + timedelta(days=count)]
+    if len(found) < count:
         raise ToolError(
-            f"the forecast for {place.label} covers the days {reach}; {count} of the days from {day!r} on are outside",
+            f"the forecast for {place.label} covers the days from {forecast[0].date} to {forecast[-1].date}; "
+            f"{count} of the days from {day!r} on are outside",
             type="day_out_of_range",
             next_action="choose days within that range",
         )
-    start = (first - dates[0]).days
-    return range(start, start + count)
+    return found
 
 
-def _rows(daily: Daily, wanted: range) -> list[dict[str, Json]]:
-    columns: dict[str, Sequence[Json]] = {ours: getattr(daily, theirs) for ours, (theirs, _) in _DAILY.items()}
-    return [
-        {
-            "date": daily.time[row].isoformat(),
-            "condition": condition(_at(daily.weather_code, row)),
-            **{name: _at(column, row) for name, column in columns.items()},
-            "sunrise": _at(daily.sunrise, row),
-            "sunset": _at(daily.sunset, row),
-        }
-        for row in wanted
-    ]
-
-
-def _at(column: Sequence[T | None], row: int) -> T | None:
-    return column[row] if row < len(column) else None
-
-
-def _units(report: Forecast, units: Units) -> dict[str, str]:
-    named: dict[str, str] = {}
-    for numbers, said in ((_DAILY, report.daily_units), (_CURRENT, report.current_units)):
-        for ours, (theirs, usual) in numbers.items():
-            unit = said.get(theirs, "").replace("mp/h", "mph")
-            named[ours] = unit or named.get(ours) or usual[units == "imperial"]
-    return named | {"latitude": "°", "longitude": "°", "sunrise": "local time", "sunset": "local time"}
+def _in_units(values: dict[str, Json], units: Mapping[str, str]) -> dict[str, Json]:
+    """Return metric values in these units."""
+    for name, value in values.items():
+        unit, factor, summand, decimals = _IMPERIAL.get(_UNITS.get(name, ""), ("", 1, 0, 0))
+        if value is not None and units.get(name) == unit:
+            values[name] = round(value * factor + summand, decimals)
+    return values
 
 
 def _say_now(now: Mapping[str, Json], units: Mapping[str, str]) -> str:
