@@ -91,6 +91,7 @@ class AiohttpWeb:
             if (kept := await self._store.cached(key)) is not None:
                 return WebReply(status=200, body=kept)
             if rules.seconds_between:
+                self._open()  # an import after the gate would delay this request, and not the next one
                 wait = await self._store.pass_gate(service, rules.seconds_between)
                 await rest(self._clock, wait, f"the rate limit of {service}")
             reply = await self._request(service, rules, method, url, sent)
@@ -98,19 +99,24 @@ class AiohttpWeb:
                 await self._store.cache(key, reply.body, rules.kept_s)
             return reply
 
-    async def _request(self, service: str, rules: Service, method: str, url: str, sent: Mapping[str, Any]) -> WebReply:
+    def _open(self) -> aiohttp.ClientSession:
         import aiohttp
 
-        address = setting(service) if service in SERVICES else "its URL"
-        how = f"check the network (and HTTPS_PROXY), or correct {address}"
         if self._session is None:
             self._session = aiohttp.ClientSession(
                 trust_env=True,
                 timeout=aiohttp.ClientTimeout(total=self._total_timeout, sock_connect=CONNECT_TIMEOUT_S),
                 headers={"User-Agent": user_agent(), "Accept": "application/json"},
             )
+        return self._session
+
+    async def _request(self, service: str, rules: Service, method: str, url: str, sent: Mapping[str, Any]) -> WebReply:
+        import aiohttp
+
+        address = setting(service) if service in SERVICES else "its URL"
+        how = f"check the network (and HTTPS_PROXY), or correct {address}"
         try:
-            async with self._session.request(method, url, **sent, **self._with_key(rules)) as response:
+            async with self._open().request(method, url, **sent, **self._with_key(rules)) as response:
                 received = await _read(response.content, rules.title)
                 headers = {name.lower(): value for name, value in response.headers.items()}
                 return _reply(response.status, received, headers, response.charset or "utf-8")
