@@ -151,12 +151,12 @@ def test_the_doctor_notices_a_database_that_cannot_be_written(leadhand: Any, mon
 def test_a_host_that_cannot_be_reached_is_a_matter_of_the_network(
     leadhand: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("LEADHAND_OPEN_METEO_GEOCODING_URL", "http://127.0.0.1:9")
+    monkeypatch.setenv("LEADHAND_NOMINATIM_URL", "http://127.0.0.1:9")
 
     result = leadhand("run", "--model", "offline", "--max-steps", "1", "--json", "Weather in Paris?")
 
     (gap,) = result.json["gaps"]
-    assert (gap["class"], "LEADHAND_OPEN_METEO_GEOCODING_URL" in gap["next_action"]) == ("transient", True)
+    assert (gap["class"], "LEADHAND_NOMINATIM_URL" in gap["next_action"]) == ("transient", True)
     assert "--model" not in gap["next_action"]
 
 
