@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from leadhand.core.errors import UsageError
+from leadhand.core.errors import ToolError, UsageError
 from leadhand.core.text import did_you_mean
 from leadhand.core.tool import ToolReturn, WriteArtifact
 from leadhand.core.value import Json, compact_json
@@ -15,8 +15,6 @@ from leadhand.flows.passages import said
 from leadhand.flows.research.replies import memory_path
 from leadhand.ports import ToolContext
 from leadhand.tools.decorator import tool
-
-from .replies import refused
 
 LONGEST_READ = 60_000
 """Characters that one call of ``filesystem_read`` returns, at most."""
@@ -38,15 +36,15 @@ async def filesystem_read(path: str, offset: int = 0, *, context: ToolContext) -
     if name not in files.entries:
         listed = sorted(files.entries)
         how = f"there are: {', '.join(listed[:20])}" if listed else "no file was written yet"
-        raise refused(f"there is no file {name}; {how}.{did_you_mean(name, listed)}", "no_such_file")
+        raise ToolError(f"there is no file {name}; {how}.{did_you_mean(name, listed)}", type="no_such_file")
     try:
         text = (await files.read(name)).decode()
     except KeyError as error:
-        raise refused(f"the content of {name} is no longer stored", "no_such_file") from error
+        raise ToolError(f"the content of {name} is no longer stored", type="no_such_file") from error
     except UnicodeDecodeError as error:
-        raise refused(f"{name} is not text", "not_text") from error
+        raise ToolError(f"{name} is not text", type="not_text") from error
     if not 0 <= offset <= len(text):
-        raise refused(f"offset is {offset}: {name} has {len(text):,} characters")
+        raise ToolError(f"offset is {offset}: {name} has {len(text):,} characters", type="bad_arguments")
     end = offset + LONGEST_READ
     more = f"\n\n[… {len(text) - end:,} more characters: read again with offset={end}]" if end < len(text) else ""
     return ToolReturn(raw=said(text[offset:end] + more))
@@ -60,7 +58,7 @@ def filesystem_tree(max_depth: int = 3, *, context: ToolContext) -> ToolReturn:
         max_depth: Names of a path that are listed; what lies deeper is counted by folder.
     """
     if max_depth < 1:
-        raise refused(f"max_depth is {max_depth}: it must be at least 1")
+        raise ToolError(f"max_depth is {max_depth}: it must be at least 1", type="bad_arguments")
     listed: list[dict[str, Json]] = []
     deeper: Counter[str] = Counter()
     for path, version in sorted(context.files.entries.items()):
@@ -83,7 +81,10 @@ def filesystem_write(path: str, content: str) -> ToolReturn:
         content: The whole text of the file.
     """
     if len(content) > LONGEST_FILE:
-        raise refused(f"content has {len(content):,} characters: write at most {LONGEST_FILE:,}, or several files")
+        raise ToolError(
+            f"content has {len(content):,} characters: write at most {LONGEST_FILE:,}, or several files",
+            type="bad_arguments",
+        )
     name = _path(path)
     ask = WriteArtifact(path=name, content=content)
     return ToolReturn(raw=said(f"{name}: {len(content):,} characters"), asks=(ask,))
@@ -93,4 +94,4 @@ def _path(given: str) -> str:
     try:
         return memory_path(given)
     except UsageError as error:
-        raise refused(f"{error.what}: {error.how}") from error
+        raise ToolError(f"{error.what}: {error.how}", type="bad_arguments") from error

@@ -7,14 +7,13 @@ from typing import Literal
 
 from pydantic import BaseModel, Field
 
+from leadhand.core.errors import ToolError
 from leadhand.core.text import is_blank
 from leadhand.core.tool import LONGEST_ID, LONGEST_TITLE, SetTodos, Todo, ToolReturn
 from leadhand.core.value import compact_json
 from leadhand.flows.passages import said
 from leadhand.ports import ToolContext
 from leadhand.tools.decorator import tool
-
-from .replies import refused
 
 MOST_TODOS = 1_000
 
@@ -43,15 +42,18 @@ def todo_list_write(todos: list[TodoEntry]) -> ToolReturn:
         todos: Every entry of the list, also those that have not changed.
     """
     if len(todos) > MOST_TODOS:
-        raise refused(f"{len(todos):,} todos are too many: write at most {MOST_TODOS:,}")
+        raise ToolError(f"{len(todos):,} todos are too many: write at most {MOST_TODOS:,}", type="bad_arguments")
     entries = tuple(Todo.model_validate({**each.model_dump(), "id": str(each.id)}) for each in todos)
     ids = Counter(each.id for each in entries)
     twice = next((id_ for id_, number in ids.items() if number > 1), None)
     if twice is not None:
-        raise refused(f"two todos have the id {twice!r}: give each its own")
+        raise ToolError(f"two todos have the id {twice!r}: give each its own", type="bad_arguments")
     for each in entries:
         if is_blank(each.id) or len(each.id) > LONGEST_ID or is_blank(each.content):
-            raise refused(f"the todo {each.id[:50]!r} needs an id of at most {LONGEST_ID} characters, and content")
+            raise ToolError(
+                f"the todo {each.id[:50]!r} needs an id of at most {LONGEST_ID} characters, and content",
+                type="bad_arguments",
+            )
     return ToolReturn(raw=said(_counted(entries)), asks=(SetTodos(todos=entries),))
 
 
