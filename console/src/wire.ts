@@ -1160,6 +1160,14 @@ export interface components {
       readonly type: "artifact_written";
       readonly words: components["schemas"]["EventWords"];
     };
+    readonly AskPerson: {
+      readonly choices: readonly string[];
+      readonly default: string;
+      readonly state: unknown;
+      readonly text: string;
+      /** @constant */
+      readonly type: "ask_person";
+    };
     readonly AssistantMessage: {
       readonly opaque: components["schemas"]["Opaque"] | null;
       /** @constant */
@@ -1863,7 +1871,7 @@ export interface components {
       readonly changed?: readonly string[];
       readonly hook?: string;
       /** @enum {string} */
-      readonly kind: "approval" | "effect" | "asks";
+      readonly kind: "approval" | "effect" | "question" | "asks";
       readonly reason?: string;
       readonly tool: string;
     };
@@ -2739,6 +2747,7 @@ export interface components {
         | components["schemas"]["DefineWorker"]
         | components["schemas"]["WriteArtifact"]
         | components["schemas"]["SetTodos"]
+        | components["schemas"]["AskPerson"]
       )[];
       readonly at: string;
       readonly attempt: string;
@@ -2773,6 +2782,9 @@ export interface components {
       readonly flows: readonly string[];
       readonly import_path: string;
       readonly name: string;
+      readonly output?: {
+        readonly [key: string]: unknown;
+      } | null;
       readonly parallel?: boolean;
       readonly parameters: {
         readonly [key: string]: unknown;
@@ -2805,6 +2817,9 @@ export interface components {
       readonly fingerprint: string;
       readonly import_path: string;
       readonly name: string;
+      readonly output?: {
+        readonly [key: string]: unknown;
+      } | null;
       readonly parallel?: boolean;
       readonly parameters: {
         readonly [key: string]: unknown;
@@ -3011,6 +3026,7 @@ export type ApprovalStatus = components["schemas"]["ApprovalStatus"];
 export type ArtifactLine = components["schemas"]["ArtifactLine"];
 export type ArtifactPart = components["schemas"]["ArtifactPart"];
 export type ArtifactWritten = components["schemas"]["ArtifactWritten"];
+export type AskPerson = components["schemas"]["AskPerson"];
 export type AssistantMessage = components["schemas"]["AssistantMessage"];
 export type AttemptParked = components["schemas"]["AttemptParked"];
 export type AttemptPart = components["schemas"]["AttemptPart"];

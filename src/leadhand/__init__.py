@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from leadhand.ports import ToolContext
     from leadhand.runs import Answer, Run, TextPiece, TextRestarted
     from leadhand.tools.decorator import tool
+    from leadhand.tools.mcp.source import mcp
     from leadhand.tools.tool import Tool
     from leadhand.verify.judge import ClaimDoubt, MissingPart, Verdicts, Verifier
 
@@ -55,6 +56,7 @@ _WHERE = {
     "leadhand.ports": "ToolContext",
     "leadhand.runs": "Answer Run TextPiece TextRestarted",
     "leadhand.tools.decorator": "tool",
+    "leadhand.tools.mcp.source": "mcp",
     "leadhand.tools.tool": "Tool",
     "leadhand.verify.judge": "ClaimDoubt MissingPart Verdicts Verifier",
 }
@@ -91,6 +93,7 @@ __all__ = [
     "Verifier",
     "Worker",
     "__version__",
+    "mcp",
     "tool",
 ]
 

@@ -39,6 +39,7 @@ from leadhand.ports import ContextStore, Models
 from leadhand.ports.hooks import Hook
 from leadhand.ports.runs import RunFilter, RunListing
 from leadhand.runs import Answer, OnApproval, Run, ValueT
+from leadhand.tools.source import ToolSource
 from leadhand.tools.tool import Tool
 from leadhand.verify.judge import Verifier
 
@@ -127,6 +128,7 @@ class Leadhand(InSync):
         settings: Settings,
         *,
         tools: Iterable[Any] | None = None,
+        sources: Iterable[ToolSource] = (),
         flows: Iterable[FunctionFlow] = (),
         workers: Iterable[Any] = (),
         hooks: Iterable[Any] = (),
@@ -146,6 +148,8 @@ class Leadhand(InSync):
         self._flows = FlowRegistry(flows, self.agents, {} if project is None else project.rules(), of_runs)
         own = None if project is None else project.manifest.tool_settings
         self._toolbox = toolbox(tools, own, settings.environment)
+        for source in (*sources, *(() if project is None else project.sources())):
+            self._toolbox.add(source)
         for tool in self._flows.tools_of_workers():
             self._toolbox.offer(tool)
         self._open = partial(

@@ -258,6 +258,7 @@ async def test_an_attempt_that_is_over_makes_no_irreversible_call_any_more(open_
         caller=Caller,
         names=lambda _tool: True,
         tries_of=lambda _call_id: 0,
+        replied=lambda _call_id: None,
         effect_key=lambda began: began.call_id,
     )
     send, look = (next(spec for spec in world.toolbox.specs() if spec.name == name) for name in ("send", "look"))

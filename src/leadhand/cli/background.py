@@ -13,7 +13,7 @@ from leadhand.api import Leadhand
 from leadhand.app.project.source_files import is_file
 from leadhand.app.settings import Settings
 from leadhand.cli.dispatch import Exit
-from leadhand.cli.options import NO_PROJECT, Output, StoreFlags
+from leadhand.cli.options import NO_PROJECT, Output, StoreFlags, sources_given
 from leadhand.cli.terminal.messages import say_opening
 from leadhand.cli.terminal.streams import say, write_json, write_line
 from leadhand.core.errors import LeadhandError
@@ -39,6 +39,7 @@ async def run_in_background(
         log = runtime.settings.home / "runs" / state.run_id / "log.txt"
         files = [*_named("--tools", tools), *_named("--flows", store.flows), *_named("--agent", store.agent)]
         files += _named("--hooks", store.hooks)
+        files += [word for kind, named in sources_given(store) for word in (f"--{kind}", named)]
         project = runtime.settings.project
         files += ["--project", NO_PROJECT if project is None else str(project.path)]
         process = _start(state.run_id, log, runtime.settings, files)

@@ -6,7 +6,7 @@ import shlex
 import sys
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing, asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NamedTuple
 
 from leadhand.app.arguments import OTHERS
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from leadhand.app.project.manifest import Project
     from leadhand.app.runtime.runtime import Runtime
     from leadhand.engine.session.host import OnText
+    from leadhand.tools.toolbox import Toolbox
 
 
 class Flag(NamedTuple):
@@ -53,6 +54,22 @@ Options = Annotated[
     tuple[str, ...], Flag("Set an option of the flow. The value is JSON, or else text. Repeatable.", "NAME=VALUE")
 ]
 Json = Annotated[bool, Flag("Print a JSON array.")]
+
+
+@dataclass(frozen=True, kw_only=True)
+class SourceFlags:
+    """Where tools come from besides Python: a field for each kind of source."""
+
+    TITLE: ClassVar[str] = "Tools from elsewhere"
+
+    mcp: Annotated[
+        tuple[str, ...], Flag("Add the tools of this MCP server: its command, or its URL. Repeatable.", "SERVER")
+    ] = ()
+
+
+def sources_given(flags: object) -> list[tuple[str, str]]:
+    """Return the sources of tools that flags name, if they are among them, each with its kind."""
+    return [(each.name, value) for each in fields(SourceFlags) for value in getattr(flags, each.name, ())]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,8 +105,8 @@ class StoreFlags:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DriverFlags(StoreFlags):
-    """Where runs are stored, and the files of their flows, stages and hooks."""
+class DriverFlags(StoreFlags, SourceFlags):
+    """Where runs are stored, and what they are made of: the files of flows, stages and hooks, and sources of tools."""
 
     flows: Annotated[
         tuple[str, ...],
@@ -246,8 +263,9 @@ def open_lead(
     """
     from leadhand.api import leadhand_with
     from leadhand.app.project.source_files import all_agents, all_flows, all_hooks
+    from leadhand.app.project.tool_sources import sources_named
 
-    flows, agents = all_flows(store.flows), all_agents(store.agent)
+    flows, agents, sources = all_flows(store.flows), all_agents(store.agent), sources_named(sources_given(store))
     made = settings(
         home=store.home,
         database=store.database,
@@ -257,7 +275,22 @@ def open_lead(
         **({} if models is None else models.chosen),
         **chosen,
     )
-    return leadhand_with(made, tools=tools, flows=flows, workers=agents, hooks=all_hooks(store.hooks))
+    parts: dict[str, Any] = {"flows": flows, "workers": agents, "hooks": all_hooks(store.hooks)}
+    return leadhand_with(made, tools=tools, sources=sources, **parts)
+
+
+def toolbox_of(store: StoreFlags, tools: Any) -> "Toolbox":
+    """Return the toolbox of a command, with its sources and those of its project. They are not asked for their tools.
+
+    Raises as :func:`~leadhand.app.project.source_files.all_tools` does.
+    """
+    from leadhand.app.project.tool_sources import sources_named
+    from leadhand.app.project.toolsets import toolbox
+
+    found = toolbox(tools)
+    for source in (*sources_named(sources_given(store)), *(() if store.loaded is None else store.loaded.sources())):
+        found.add(source)
+    return found
 
 
 @asynccontextmanager

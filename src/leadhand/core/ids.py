@@ -49,6 +49,16 @@ def tool_call_id(step: str, conversation: int, turn: int, position: int) -> str:
     return f"{model_call_id(step, conversation, turn)}/c{position}"
 
 
+def question_id(call_id: str, number: int) -> str:
+    """Return the id of the ``number``-th question that a call asks a person, counted from 1."""
+    return f"{call_id}/q{number}"
+
+
+def asking_call(question: str) -> str:
+    """Return the call that asks a question; "" if no call does."""
+    return question.rpartition("/q")[0]
+
+
 def place_of(call_id: str) -> tuple[int, int]:
     """Return the turn of a call in its conversation, and its position in the reply; -1 for a model call."""
     turn, _, position = call_id.rpartition("/t")[2].partition("/c")

@@ -79,7 +79,19 @@ class SetTodos(Value):
     todos: tuple[Todo, ...]
 
 
-Ask = Annotated[Delegate | DefineWorker | WriteArtifact | SetTodos, Field(discriminator="type")]
+class AskPerson(Value):
+    """Ask a person before the call can be made, such as which of two accounts it is for. Without ``choices``, the reply
+    is a text. The tool is then called again, with the reply and with its own ``state``; with the ``default`` if nobody
+    replies in time."""
+
+    type: Literal["ask_person"] = "ask_person"
+    text: str
+    choices: tuple[str, ...] = ()
+    default: str = ""
+    state: Json = None
+
+
+Ask = Annotated[Delegate | DefineWorker | WriteArtifact | SetTodos | AskPerson, Field(discriminator="type")]
 
 
 # --- tools and calls -------------------------------------------------------------------------------------------------
@@ -240,6 +252,8 @@ class CachedFrom(Value):
 
 INDETERMINATE = "indeterminate"
 """The type of the failure of an interrupted ``once`` call."""
+ASKS_PERSON = "asks_person"
+"""The type of the failure of a call that was not made yet, because its tool asks a person first."""
 UNREADABLE = "unreadable_result"
 """The type of the failure of a ``once`` call that returned something that cannot be used: it acted."""
 
@@ -269,6 +283,12 @@ class CallState(NamedTuple):
     @property
     def ok(self) -> bool:
         return self.over and self.failure is None
+
+    @property
+    def question(self) -> AskPerson | None:
+        """What its tool asks a person before the call is made."""
+        is_asking = self.failure is not None and self.failure.type == ASKS_PERSON
+        return next((each for each in self.asks if isinstance(each, AskPerson)), None) if is_asking else None
 
     @property
     def seen(self) -> bool:

@@ -246,11 +246,12 @@ def subtask_step(key: str, subtask: Subtask) -> Step:
 
 
 class OpenCall(Value):
-    """An open call of a parked attempt: it waits for approval, for confirmation that it happened, or (``asks``) for
-    what its tool asked of the controller. ``hook`` changed its arguments named in ``changed``, or asks for approval."""
+    """An open call of a parked attempt: it waits for approval, for confirmation that it happened, for the answer to a
+    ``question`` of its tool, or (``asks``) for what its tool asked of the controller. ``hook`` changed its arguments
+    named in ``changed``, or asks for approval."""
 
     call_id: str
-    kind: Literal["approval", "effect", "asks"]
+    kind: Literal["approval", "effect", "question", "asks"]
     tool: str = ""
     args: dict[str, Any] = {}
     hook: str = Field(default="", exclude_if=operator.not_)

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from datetime import datetime
 
 from leadhand.core import decide as do
-from leadhand.core.approval import EFFECT, Approval
-from leadhand.core.ids import place_of
+from leadhand.core.approval import EFFECT, Approval, Question
+from leadhand.core.ids import asking_call, place_of
 from leadhand.core.state import RunState
 from leadhand.core.value import Json
 from leadhand.core.work_order import OpenCall, references_in
@@ -27,12 +27,24 @@ def due_questions(state: RunState, now: datetime) -> Iterator[do.Command]:
     for key in state.due:
         attempt = state.steps[key].attempt
         for call in attempt.open_calls if attempt is not None else ():
+            if call.kind == "question" and call.call_id not in state.questions:
+                yield from _asked_by_tool(state, key, call)
             if attempt is None or call.kind not in ("approval", "effect") or call.call_id in attempt.answers:
                 continue
             asked = state.approvals.get(call.call_id)
             if asked is None or asked.attempt != attempt.attempt:
                 limit = state.definition.limits.approval_timeout if call.kind == "approval" else None
                 yield do.Ask(_question(state, key, attempt.attempt, call), limit)
+
+
+def _asked_by_tool(state: RunState, key: str, call: OpenCall) -> Iterator[do.Command]:
+    """Yield what asks a person the question of a tool, for as long as an approval is asked for."""
+    returned = state.steps[key].returned(asking_call(call.call_id))
+    asked = returned.question if returned is not None else None
+    if asked is not None:
+        given = asked.model_dump(include={"text", "choices", "default"})
+        question = Question(id=call.call_id, **given)
+        yield do.Ask(question, state.definition.limits.approval_timeout)
 
 
 def _question(state: RunState, key: str, attempt: str, call: OpenCall) -> Approval:

@@ -8,7 +8,7 @@ from typing import Any
 from pydantic_core import from_json, to_json
 
 from leadhand.core.errors import FailureClass, ToolError
-from leadhand.core.tool import TOOL_ERROR, Delegate, ToolReturn
+from leadhand.core.tool import TOOL_ERROR, AskPerson, Delegate, ToolReturn
 from leadhand.core.value import DEEPEST, Value, fitting, json_problem, one_line
 from leadhand.engine.gate import schema_flaw, schema_problems
 
@@ -59,7 +59,8 @@ def returned_value(value: object, output: dict[str, Any] | None = None) -> ToolR
         case {"isError": True, **rest}:
             raise ToolError(str(rest.get("message", "the tool reports an error")), type=TOOL_ERROR)
         case _:
-            if output is not None and (problems := schema_problems(output, raw)):
+            asks = any(isinstance(each, AskPerson) for each in returned.asks)  # the result comes later
+            if output is not None and not asks and (problems := schema_problems(output, raw)):
                 how = "correct the tool, or the schema of its results"
                 said = f"the tool's answer does not fit its schema: {'; '.join(problems)}"
                 raise Unreadable(said, type="bad_result", class_=FailureClass.INVALID, next_action=how)

@@ -14,6 +14,7 @@ from .work import Files as Files
 from .work import Library as Library
 from .work import Page as Page
 from .work import PartialResults as PartialResults
+from .work import Replied as Replied
 from .work import ToolContext as ToolContext
 from .work import Web as Web
 from .work import WebReply as WebReply

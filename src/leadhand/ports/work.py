@@ -12,12 +12,12 @@ from typing import Any, Protocol
 from leadhand.core.artifact import FileVersion
 from leadhand.core.errors import FailureClass
 from leadhand.core.events import Entry
-from leadhand.core.ids import place_of
+from leadhand.core.ids import place_of, question_id
 from leadhand.core.limits import Ceiling
 from leadhand.core.relations import ancestors, tools_of
 from leadhand.core.run import RunDefinition
 from leadhand.core.state import AttemptState, RunState, StepState
-from leadhand.core.tool import CallState, Todo, ToolSpec
+from leadhand.core.tool import AskPerson, CallState, Todo, ToolSpec
 from leadhand.core.value import FrozenDict, Json, plain_json
 from leadhand.core.work_order import Step
 from leadhand.core.work_result import ResultData
@@ -150,6 +150,17 @@ class Work:
         """Return how often a call of the lineage has had a transient failure."""
         made = (call for call in self.lineage.evidence if call.call_id == call_id)
         return sum(call.failure is not None and call.failure.class_ is FailureClass.TRANSIENT for call in made)
+
+    def asked_by(self, call_id: str) -> list[AskPerson]:
+        """Return what a call of the lineage has asked people, in order."""
+        made = (call.question for call in self.lineage.evidence if call.call_id == call_id)
+        return [each for each in made if each is not None]
+
+    def replied(self, call_id: str) -> Replied | None:
+        """Return what a person replied to what a call asked last, if it asked."""
+        asked = self.asked_by(call_id)
+        question = self.state.questions.get(question_id(call_id, len(asked)))
+        return None if question is None or question.reply is None else Replied(question.reply, asked[-1].state)
 
     def effect_key(self, call: CallState) -> str:
         """Return the key of the effect of a call: its id, or that of the same call in an earlier conversation of the
@@ -325,6 +336,18 @@ class Workshop(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class Replied:
+    """What a person replied to what a tool asked with ``AskPerson``, and the ``state`` that it gave then."""
+
+    text: str
+    state: Json = None
+
+
+async def _nobody(_text: str, _choices: Sequence[str], _seconds: float) -> str | None:
+    return None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolContext:
     """What a tool receives besides its arguments: declare a parameter ``context: ToolContext`` to receive it.
@@ -350,6 +373,11 @@ class ToolContext:
     deps: Any = None
     emit: Callable[[str], None] = lambda _message: None
     """Report what the tool is doing, as a line in the log of the run."""
+    replied: Replied | None = None
+    """What a person replied to what this call asked before; return ``AskPerson`` to ask."""
+    ask: Callable[[str, Sequence[str], float], Awaitable[str | None]] = _nobody
+    """Ask a person while the call goes on, with choices (none: the reply is a text), for at most some seconds; None
+    if nobody replied. The call holds its slot meanwhile, so return ``AskPerson`` if you can."""
 
 
 Check = Callable[[Mapping[str, Json], Caller], object]

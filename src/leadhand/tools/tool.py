@@ -108,6 +108,7 @@ class Tool(Generic[_P, _R]):
         approval: ApprovalPolicy | PolicyName | None = None,
         output: Mapping[str, Any] | None = None,
         origin: str = "",
+        listed_as: str = "",
         fingerprint: str = "",
         **policy: Any,
     ) -> Tool[[dict[str, Json], ToolContext], Any]:
@@ -116,7 +117,8 @@ class Tool(Generic[_P, _R]):
         ``parameters`` is the schema of its arguments, an object; ``output`` that of its result, which is checked.
         ``call`` gets the arguments of a call, which fit, and the context; it may be async. It returns JSON data or a
         :class:`ToolReturn`, and raises :class:`ToolError` for a failure that a worker or a retry can act on. ``origin``
-        says where the tool comes from, by default the module of ``call``, and ``fingerprint`` changes when it does.
+        says where the tool comes from, by default the module of ``call``, ``listed_as`` what it is called there, and
+        ``fingerprint`` changes when it does.
         ``policy`` is that of ``@tool``. Raises UsageError for what is not a tool.
         """
         check_names("Tool.from_schema", policy, OPTIONS)
@@ -136,7 +138,7 @@ class Tool(Generic[_P, _R]):
             "description": description,
             "parameters": dict(parameters),
             "output": output and dict(output),
-            "import_path": f"{origin or module_of(call)}:{name}",
+            "import_path": f"{origin or module_of(call)}:{listed_as or name}",
         }
         fields["fingerprint"] = fingerprint or hashlib.sha256(compact_json([name, fields]).encode()).hexdigest()[:16]
         return cls(name, call, lambda: fields, call, effect=effect, approval=approval, **policy)  # type: ignore[return-value]

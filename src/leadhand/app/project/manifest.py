@@ -23,6 +23,8 @@ from leadhand.core.value import Value
 from leadhand.core.work_result import Check
 from leadhand.flows.seam.function import Worker
 from leadhand.tools.limits import MOST_AT_ONCE, ToolSettings
+from leadhand.tools.mcp.source import McpServer
+from leadhand.tools.source import ToolSource
 
 
 class ModelSettings(Value):
@@ -61,7 +63,7 @@ class ProjectManifest(Value):
     ``limits`` are those of each run. ``approve`` is the policy for calls that need approval, or rules: a policy by what
     they match, ``"*"`` for all others. ``tool_settings`` are limits and caches of tools, by their names. ``check`` says
     who checks answers (a judge, the exact checks alone, or nobody); with ``strict``, doubts make a run partial. With
-    ``worker_calls`` ``always``, a model writes the result of every subtask.
+    ``worker_calls`` ``always``, a model writes the result of every subtask. ``mcp`` are MCP servers by their names.
     """
 
     name: str = Field(default="", max_length=100)
@@ -85,6 +87,7 @@ class ProjectManifest(Value):
     approve: Policies | None = None
     retention: RetentionSettings = RetentionSettings()
     stages: dict[str, dict[str, Any]] = {}
+    mcp: dict[Annotated[str, Field(pattern=r"^[A-Za-z_]\w*$")], McpServer] = {}
 
 
 _FILES = {"tools": "tools", "flows": "flows", "agent": "agents", "hooks": "hooks"}
@@ -173,6 +176,12 @@ class Project:
             "limits": manifest.limits.patched(given.get("limits")),
         }
         return {**parts, **same, **given, **own}
+
+    def sources(self) -> list[ToolSource]:
+        """Return the sources of tools; a command is started in the directory of the manifest."""
+        here = {"directory": str(self.directory)}
+        servers = self.manifest.mcp.items()
+        return [*(each.evolve(name=name, **(here if each.command else {})) for name, each in servers)]
 
     def rules(self) -> dict[str, Any]:
         """Return the rules of the project for the built-in model, by the name of the worker."""

@@ -9,7 +9,7 @@ from leadhand.api import Leadhand
 from leadhand.app.arguments import check_request, parse_tags
 from leadhand.app.project.flows import DEFAULT, SOLO, led, lines_of_json
 from leadhand.app.project.source_files import all_tools
-from leadhand.app.project.toolsets import check_tools, toolbox
+from leadhand.app.project.toolsets import check_tools
 from leadhand.app.run_settings import NewRun, schema_file
 from leadhand.app.steering import follow_ups
 from leadhand.cli.foreground import new_view, run_in_foreground
@@ -27,6 +27,7 @@ from leadhand.cli.options import (
     flow_options,
     open_lead,
     open_reader,
+    toolbox_of,
 )
 from leadhand.cli.terminal.streams import say
 from leadhand.core.errors import UsageError
@@ -150,7 +151,7 @@ async def _earlier(given: str, tools: Sequence[Any], store: StoreFlags) -> RunSt
 
     async with open_reader(store) as runtime:
         earlier = await follow_ups.load_earlier(runtime, (await find_run(runtime.store, given)).run_id)
-    check_tools(earlier.definition.tools, toolbox(tools))
+    check_tools(earlier.definition.tools, toolbox_of(store, tools))
     return earlier
 
 

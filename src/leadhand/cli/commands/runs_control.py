@@ -10,7 +10,7 @@ from typing import Annotated, Any
 from leadhand.api import Leadhand
 from leadhand.app.export.formatting import one_line
 from leadhand.app.project.source_files import all_tools
-from leadhand.app.project.toolsets import check_tools, needed_tools, toolbox
+from leadhand.app.project.toolsets import check_tools, needed_tools
 from leadhand.app.runtime.listings import all_runs
 from leadhand.app.runtime.runtime import Runtime
 from leadhand.app.settings import user
@@ -28,6 +28,7 @@ from leadhand.cli.options import (
     json_value,
     open_lead,
     open_reader,
+    toolbox_of,
 )
 from leadhand.cli.run_lookup import find_run, resume_line
 from leadhand.cli.terminal.messages import resume_command
@@ -61,7 +62,7 @@ class Driver(Output):
         """
         own_tools, models, shown = all_tools(self.tools), state.definition.models, new_view(self)
         needed = needed_tools(state) if request is None else operator.tools_for(state, request)
-        check_tools(needed, toolbox(own_tools))
+        check_tools(needed, toolbox_of(store, own_tools))
         uses = {"lead": "plan", "worker": "work", "review": "review"}
         named = {use: models.by_use[key] for use, key in uses.items() if key in models.by_use}
         model = {"default": models.default, **named}

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 from leadhand.app.export.formatting import clean, count, duration, one_line
 from leadhand.app.project.flows import FlowRegistry
 from leadhand.app.project.source_files import all_tools
+from leadhand.app.project.tool_sources import sources_named
 from leadhand.app.project.toolsets import tools_on_request
 from leadhand.app.steering.tool_trial import try_tool
 from leadhand.cli.dispatch import Exit
@@ -17,10 +18,12 @@ from leadhand.cli.options import (
     Flag,
     OnlyDocuments,
     ProjectFlags,
+    SourceFlags,
     StoreFlags,
     Tools,
     json_or_text,
     open_lead,
+    sources_given,
 )
 from leadhand.cli.terminal.approval_card import EFFECTS
 from leadhand.cli.terminal.messages import write_table
@@ -35,15 +38,24 @@ BY_HAND = "leadhand tools call"
 """The command that the usual advice names; inside that very command, other advice is shown."""
 
 
+def _toolbox(tools: Sequence[str], sources: SourceFlags, project: ProjectFlags) -> Toolbox:
+    """Return the tools of these files and sources, with those that the project names."""
+    named, loaded = sources_named(sources_given(sources)), project.loaded
+    if loaded is not None:
+        named += loaded.sources()
+    settings = loaded and loaded.manifest.tool_settings
+    return Toolbox([*all_tools(tools), *named], tools_on_request, settings)
+
+
 async def tools_list(
     *,
     tools: Tools = (),
     json: Annotated[bool, Flag("Print a JSON array, including schemas.")] = False,
+    sources: SourceFlags = SourceFlags(),
     project: ProjectFlags = ProjectFlags(),
 ) -> None:
     """List the tools a run can use."""
-    toolbox = Toolbox(all_tools(tools), tools_on_request)
-    async with toolbox:
+    async with _toolbox(tools, sources, project) as toolbox:
         specs, everywhere = toolbox.known(), toolbox.specs()
     flows = {spec.name: FlowRegistry().naming(spec.name) for spec in specs if spec not in everywhere}
     if json:
@@ -62,12 +74,11 @@ async def tools_show(
     *,
     tools: Tools = (),
     json: Annotated[bool, Flag("Print it as a run records it, including the schema.")] = False,
+    sources: SourceFlags = SourceFlags(),
     project: ProjectFlags = ProjectFlags(),
 ) -> None:
     """Show one tool: description and arguments."""
-    loaded = project.loaded
-    toolbox = Toolbox(all_tools(tools), tools_on_request, settings=loaded and loaded.manifest.tool_settings)
-    async with toolbox:
+    async with _toolbox(tools, sources, project) as toolbox:
         spec = toolbox.spec(toolbox.get(name))
     if json:
         return write_json(spec.model_dump(mode="json"))
@@ -109,7 +120,9 @@ async def tools_call(
     documents: Documents = None,
     only_documents: OnlyDocuments = False,
     json: Annotated[bool, Flag("Print the result as a worker returns it, with its raw data.")] = False,
+    sources: SourceFlags = SourceFlags(),
     store: StoreFlags = StoreFlags(),
+    project: ProjectFlags = ProjectFlags(),
 ) -> int:
     """Call a tool by hand, as a worker would.
 
@@ -119,9 +132,9 @@ async def tools_call(
     Examples:
       leadhand tools call weather_tool location="Paris, France" day=tomorrow --offline
     """
-    toolbox = Toolbox(all_tools(tools), tools_on_request)
     about: dict[str, Any] = {"documents": documents, "only_documents": only_documents}
-    async with toolbox, open_lead(store, model="offline", offline=offline, **about) as lead:
+    lead = open_lead(store, model="offline", offline=offline, **about)
+    async with _toolbox(tools, sources, project) as toolbox, lead:
         spec = toolbox.get(name).spec
         given = _arguments(spec, arguments)
         faults = argument_problems(spec, given)

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 from leadhand.app.export.formatting import (
     clean,
@@ -33,11 +34,12 @@ from leadhand.app.export.outcome import (
 )
 from leadhand.app.new_limits import flags_of, proposed_limits
 from leadhand.app.project.flows import DEFAULT
+from leadhand.app.project.tool_sources import KINDS
 from leadhand.app.project.toolsets import installed_modules
 from leadhand.app.runtime.model_selection import CUSTOM
 from leadhand.app.runtime.runtime import Runtime
 from leadhand.app.settings import tilde
-from leadhand.cli.options import StoreFlags
+from leadhand.cli.options import StoreFlags, sources_given
 from leadhand.cli.terminal.streams import err_is_terminal, out_is_terminal, say, width, write_line
 from leadhand.core.approval import ApprovalStatus, Question, approval_id
 from leadhand.core.errors import ConfigurationError
@@ -49,6 +51,7 @@ from leadhand.core.work_result import Judgement
 from leadhand.flows.facts import ASSUMED_WINDOW
 from leadhand.ports.runs import RunListing, duration_s
 from leadhand.stores.opening import database_at
+from leadhand.tools.source import origin_of
 
 LEAST_LAST = 12
 """Columns of the last column of a table on a terminal."""
@@ -255,6 +258,7 @@ def resume_command(
 def flags_needed(store: StoreFlags, definition: RunDefinition, tools: Iterable[str] = ()) -> list[str]:
     """Return the flags of the files that a run needs: those that were given, or else those that its log names."""
     given = [("--tools", path) for path in tuple(tools) or tools_of(definition)]
+    given += [(f"--{kind}", named) for kind, named in sources_given(store) or sources_of(definition, store.loaded)]
     recorded = [_from_here(definition.flow_file)] if definition.flow_file else []
     given += [("--flows", path) for path in store.flows or recorded]
     code = [_from_here(worker.code) for worker in definition.workers if worker.code]
@@ -274,10 +278,21 @@ def tools_of(definition: RunDefinition) -> list[str]:
     A file below the working directory is named relative to it, and FILE stands for one that is not known: its tools
     are those of a notebook or of a program elsewhere. The tools of installed packages need no flag.
     """
-    modules = dict.fromkeys(tool.import_path.rpartition(":")[0] for tool in definition.tools)
-    named = [name for name in modules if name and not name.startswith("leadhand.")]
+    modules = dict.fromkeys(tool.origin for tool in definition.tools)
+    named = [name for name in modules if name and not name.startswith("leadhand.") and not _is_source(name)]
     installed = installed_modules() if named else set[str]()
     return list(dict.fromkeys(_from_here(name) if _found(name) else "FILE" for name in named if name not in installed))
+
+
+def sources_of(definition: RunDefinition, project: Any) -> list[tuple[str, str]]:
+    """Return the sources of tools that a run needs besides those of the project, whose places its log does not show."""
+    known = () if project is None else map(origin_of, project.sources())
+    needed = dict.fromkeys(tool.origin for tool in definition.tools if _is_source(tool.origin))
+    return [(origin.partition(":")[0], "SERVER") for origin in needed if origin not in known]
+
+
+def _is_source(origin: str) -> bool:
+    return origin.partition(":")[0] in KINDS
 
 
 def _found(module: str) -> bool:

@@ -14,7 +14,7 @@ from leadhand.core.evolve import foreseen
 from leadhand.core.ids import step_of_call
 from leadhand.core.relations import MAX_DEPTH, ancestors, call_of, child_id, children_of, tools_of
 from leadhand.core.state import AttemptState, RunState, StepState
-from leadhand.core.tool import DYNAMIC_WORKERS, Ask, DefineWorker, Delegate, SetTodos, WriteArtifact
+from leadhand.core.tool import DYNAMIC_WORKERS, Ask, AskPerson, DefineWorker, Delegate, SetTodos, WriteArtifact
 from leadhand.core.value import shown
 from leadhand.core.work_order import Step
 from leadhand.core.worker import Worker
@@ -80,6 +80,8 @@ def _granted(state: RunState, step: StepState, attempt: AttemptState, ask: Ask, 
             return ev.ArtifactWritten(attempt=attempt.attempt, path=confined(ask.path), **written)
         case SetTodos():
             return ev.TodosSet(attempt=attempt.attempt, todos=ask.todos)
+        case AskPerson():
+            raise Refused("a person grants this")
 
 
 def _problem(state: RunState, step: StepState, ask: Ask) -> str:
@@ -123,6 +125,8 @@ def _problem(state: RunState, step: StepState, ask: Ask) -> str:
             ids = Counter(todo.id for todo in ask.todos)
             double = next((each for each, count in ids.items() if count > 1), None)
             return "" if double is None else f"two todos have the id {shown(double)}: give each its own"
+        case AskPerson():
+            return "a person is asked about a call that asks for nothing else"
 
 
 def _repeats(state: RunState, parent: StepState, key: str) -> str:

@@ -201,6 +201,7 @@ def _reply(state: RunState, entry: ev.Entry, asked: Question, reply: str, by: st
     state.questions[asked.id] = asked.evolve(reply=reply, by=by, answered_at=entry.at)
     state.unanswered.pop(asked.id, None)
     state.settled[f"?{asked.id}"] = state.seq
+    calls.replied(state, asked.id, reply)
 
 
 def _noted(state: RunState, _entry: ev.Entry, event: ev.NoteEmitted) -> None:

@@ -168,6 +168,11 @@ def _answer(state: RunState, key: str, call_id: str, answer: CallAnswer) -> None
     put(state, step, attempt=step.attempt._replace(answers=answers))
 
 
+def replied(state: RunState, question: str, reply: str) -> None:
+    """Give the reply to a question to the call that asks it, if one does."""
+    _answer(state, step_of_call(question), question, CallAnswer(ok=True, content=reply, decided=True))
+
+
 def call_answered(state: RunState, _entry: ev.Entry, event: ev.CallAnswered) -> None:
     """Record the controller's answer to a call as evidence, like the result of any other call."""
     key = step_of_call(event.call_id)

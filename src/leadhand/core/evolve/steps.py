@@ -7,7 +7,7 @@ from typing import Any
 from leadhand.core import events as ev
 from leadhand.core.approval import EFFECT, ApprovalStatus
 from leadhand.core.errors import EXPIRED, INTERRUPTED, MAX_TURNS, RAN_OUT, Failure, FailureClass
-from leadhand.core.ids import split_attempt, step_of
+from leadhand.core.ids import asking_call, split_attempt, step_of
 from leadhand.core.outcome import made_calls, with_evidence
 from leadhand.core.relations import ancestors, children_of, parent_of
 from leadhand.core.run import AttemptStatus, StepStatus
@@ -288,10 +288,12 @@ def parked(state: RunState, _entry: ev.Entry, event: ev.AttemptParked) -> None:
     if attempt.status is AttemptStatus.RETURNED and any(call.kind != "effect" for call in event.open_calls):
         return  # it is late
     turns = {_turn_of(call.call_id) for call in event.open_calls}
+    asking = {asking_call(call.call_id) for call in event.open_calls}
     kept = {  # what was decided in the turn that is not over, and what people denied; an approval holds for one attempt
-        call_id: answer
+        call_id: answer  # and for those in which its call asks what it has to know
         for call_id, answer in attempt.answers.items()
-        if (_turn_of(call_id) in turns if answer.decided else not answer.ok and not call_id.endswith(EFFECT))
+        if call_id in asking
+        or (_turn_of(call_id) in turns if answer.decided else not answer.ok and not call_id.endswith(EFFECT))
     }
     attempt = attempt._replace(status=AttemptStatus.PARKED, host=None, open_calls=event.open_calls, returned=None)
     put(state, step, status=StepStatus.WAITING, attempt=attempt._replace(answers=FrozenDict(kept)))

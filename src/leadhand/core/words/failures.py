@@ -9,7 +9,7 @@ from leadhand.core.errors import BudgetRefused, Failure, FailureClass
 from leadhand.core.limits import Ceiling, Money, usd
 from leadhand.core.state import RunState
 from leadhand.core.text import cut
-from leadhand.core.tool import INDETERMINATE, UNREADABLE
+from leadhand.core.tool import ASKS_PERSON, INDETERMINATE, UNREADABLE
 from leadhand.core.value import Json
 
 WHOLE_REQUEST = "the request as a whole"
@@ -75,6 +75,11 @@ def indeterminate(tool: str) -> Failure:
     message = f"{tool} was interrupted: the call may have gone through, so it was not repeated"
     action = "check whether the call went through before you ask for it again"
     return Failure.of(message, INDETERMINATE, FailureClass.UNAVAILABLE, action)
+
+
+def asks_person(tool: str, question: str) -> Failure:
+    """Return the failure of a call that is made again when a person has answered the question of its tool."""
+    return Failure.of(f"{tool} asks: {question}", ASKS_PERSON, FailureClass.BLOCKED, "answer its question")
 
 
 def unreadable(tool: str, failure: Failure) -> Failure:

@@ -8,19 +8,33 @@ import asyncio
 import json
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import aclosing
+from datetime import timedelta
 from functools import partial
 from math import inf
+from secrets import token_hex
 from typing import Any, cast
 
 from pydantic_core import to_json
 
+from leadhand.core.approval import Question
 from leadhand.core.decide.attempts import retry_after_s
 from leadhand.core.errors import Failure, FailureClass, StaleAttempt, ToolError
-from leadhand.core.events import ToolCallBegan, ToolCallReturned
-from leadhand.core.tool import Ask, CachedFrom, CallState, Delegate, Effect, ToolReturn, ToolSpec, WriteArtifact
+from leadhand.core.events import QuestionAnswered, QuestionAsked, ToolCallBegan, ToolCallReturned
+from leadhand.core.tool import (
+    Ask,
+    AskPerson,
+    CachedFrom,
+    CallState,
+    Delegate,
+    Effect,
+    ToolReturn,
+    ToolSpec,
+    WriteArtifact,
+)
 from leadhand.core.value import Json
-from leadhand.core.words.failures import indeterminate, unreadable
+from leadhand.core.words.failures import asks_person, indeterminate, unreadable
 from leadhand.engine.calls.limiter import Limiter
 from leadhand.engine.calls.permits import Bounded, TimeIsUp, rest
 from leadhand.engine.calls.tool_cache import ToolCache, may_keep
@@ -182,6 +196,8 @@ class ToolCalls:
             files=Files(work.artifacts, cast("Any", OnLoop(self._store)).blob),
             caller=work.caller,
             emit=partial(_emit, asyncio.get_running_loop(), log, work.attempt.attempt),
+            replied=work.replied(call.call_id),
+            ask=partial(self._ask, log, call.call_id),
         )
         returned, failure = await self.run(tool, call.args, context, work)
         withheld = await self.hooks.after_tool(work, call, returned, failure)
@@ -197,6 +213,18 @@ class ToolCalls:
                 origin = CachedFrom(run_id=log.run_id, call_id=call.call_id, at=self._clock.now())
                 await self._cache.keep(cached, tool.cache_s, reply, raw, origin)
         return result
+
+    async def _ask(self, log: RunLog, call_id: str, text: str, choices: Sequence[str], seconds: float) -> str | None:
+        """Ask a person while a call goes on, and return the reply; None if nobody replies for some ``seconds``."""
+        id_, until = f"{call_id}/{token_hex(4)}", self._clock.now() + timedelta(seconds=max(seconds, 0))
+        asked = Question(id=id_, text=text, choices=tuple(choices), expires_at=until)
+        (entry,) = await log.append(QuestionAsked(question=asked))
+        async with aclosing(self._store.follow(log.run_id, entry.seq)) as batches:
+            async for batch in batches:
+                for event in (each.event for each in batch):
+                    if isinstance(event, QuestionAnswered) and event.question_id == id_:
+                        return None if event.expired else event.text
+        return None
 
     async def _returned(self, log: RunLog, work: Work, result: CallState, *before: ToolCallBegan, **more: Any) -> Json:
         """Record the end of a call, after its start if that is given, and return its data as the log has them."""
@@ -243,13 +271,19 @@ class ToolCalls:
             async with Bounded(tool.timeout_s):
                 if not bound.is_async:
                     call = partial(bound.call, args, context)
-                    return await self.threads.run(lambda: returned_value(call(), tool.output)), None
+                    return _asking(tool, await self.threads.run(lambda: returned_value(call(), tool.output)))
                 value = await contained(bound.call(args, context))
                 if is_small(value):
-                    return returned_value(value, tool.output), None
-                return await self._conversions.run(partial(returned_value, value, tool.output)), None
+                    return _asking(tool, returned_value(value, tool.output))
+                return _asking(tool, await self._conversions.run(partial(returned_value, value, tool.output)))
         except Exception as error:  # A tool is user code: any exception becomes the failure of this call.
             return None, _failure(tool, error)
+
+
+def _asking(tool: ToolSpec, returned: ToolReturn) -> tuple[ToolReturn, Failure | None]:
+    """Return what a tool returned, as a failure if it asks a person first."""
+    asked = next((each for each in returned.asks if isinstance(each, AskPerson)), None)
+    return (returned, None) if asked is None else (ToolReturn(asks=(asked,)), asks_person(tool.name, asked.text))
 
 
 def without_result(

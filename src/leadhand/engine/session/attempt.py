@@ -10,7 +10,7 @@ from typing import Any
 from leadhand.core.conversation import Message
 from leadhand.core.errors import AWAY, Failure, FailureClass
 from leadhand.core.events import ToolCallReturned
-from leadhand.core.ids import model_call_id
+from leadhand.core.ids import model_call_id, question_id
 from leadhand.core.limits import Usage
 from leadhand.core.tool import ApprovalPolicy, CallState, Effect, ToolSpec
 from leadhand.core.value import Json
@@ -146,6 +146,9 @@ class Attempt:
         # The controller decides what they ask for; another attempt continues with the answers.
         undecided = [each for each in turn.results if rules.is_undecided(work, each)]
         held += [OpenCall(call_id=each.call_id, kind="asks", tool=each.tool) for each in undecided]
+        for each in (each for each in turn.results if each.question is not None):
+            number = 1 + len(work.asked_by(each.call_id))
+            held.append(OpenCall(call_id=question_id(each.call_id, number), kind="question", tool=each.tool))
         if held:
             raise Parked(tuple(held))
 

@@ -66,6 +66,8 @@ async def rebuilt(work: Work, log: RunLog) -> list[Turn]:
 def is_final(work: Work, call: CallState) -> bool:
     """Whether a call is not made again when its attempt is continued: it succeeded, or failed for good."""
     failure = call.failure
+    if call.question is not None:
+        return False
     if failure is None or failure.class_ not in (*ENDING, FailureClass.TRANSIENT):
         return True
     if failure.class_ in ENDING or work.names(call.tool):

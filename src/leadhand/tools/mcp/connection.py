@@ -1,0 +1,297 @@
+"""The connection of a process to an MCP server: opened when it is needed, and again whenever it was lost."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import re
+import time
+from collections.abc import Mapping, Sequence
+from fnmatch import fnmatchcase
+from functools import partial
+from hashlib import sha256
+from typing import Any
+
+from pydantic import ValidationError
+
+from leadhand.core.errors import ConfigurationError, FailureClass, ToolError
+from leadhand.core.tool import AskPerson, Effect, ToolReturn, ToolSpec
+from leadhand.core.value import Json, one_line
+from leadhand.engine.tool_returns import Unreadable
+from leadhand.ports import Replied, ToolContext
+from leadhand.tools.mcp.settings import McpSettings
+from leadhand.tools.tool import Tool
+
+try:
+    from mcp import types
+    from mcp.shared.exceptions import MCPError
+
+    from leadhand.tools.mcp.link import Link, digest_of
+    from leadhand.tools.mcp.questions import DECLINE, Asking
+    from leadhand.tools.mcp.results import returned
+except ImportError as missing:
+    what = "MCP servers need the package mcp 2, which is not installed"
+    raise ConfigurationError(what, 'Run: pip install "leadhand[mcp]"') from missing
+
+PATIENCE_S = 15.0
+"""Seconds for which a call waits until a server can be reached again, and at most half of its own time."""
+FIRST_WAIT_S, LONGEST_WAIT_S = 0.1, 30.0
+"""The wait after the first failure to reach a server, and after many."""
+LONGEST_NAME = 64
+"""Characters that models allow in the name of a tool."""
+LOST_SESSION = "Session terminated"
+"""What the library says when a server does not know the session any more, so that it made no call (HTTP 404)."""
+UNSURE = frozenset({types.CONNECTION_CLOSED, types.REQUEST_TIMEOUT, types.INTERNAL_ERROR})
+"""Errors after which nobody knows whether the call was made."""
+POLL_S = 0.25
+"""Seconds after which a call is made again that a server has not finished, and about which it asks nothing."""
+
+
+class McpConnection:
+    """The tools of a server. Each call of one finds the connection, or opens it."""
+
+    def __init__(self, server: McpSettings, environment: Mapping[str, str]) -> None:
+        self._server, self._environment = server, environment
+        self._opening = asyncio.Lock()
+        self._link: Link | None = None
+        self._failures = 0
+        """How often the server could not be reached, or was lost, since the last call that it answered."""
+        self._not_before = 0.0
+        self._bound: dict[tuple[str, str], Tool[..., Any]] = {}
+
+    async def tools(self) -> Sequence[Tool[..., Any]]:
+        """Return the tools that the server offers now. Raises ConfigurationError if it cannot be reached or used."""
+        link = await self._linked(0, at_once=True)
+        try:
+            listed = await link.listed()
+        except (MCPError, ValidationError) as error:
+            whose = f"the tools of the MCP server {self._server.name}"
+            raise ConfigurationError(f"{whose} cannot be listed: {one_line(error)}", "Correct the server.") from error
+        included = [each for each in listed.values() if self._includes(each.name)]
+        if listed and not included:
+            what = f"the MCP server {self._server.name} has no tool {' or '.join(self._server.include)}"
+            raise ConfigurationError(what, f"Choose from: {', '.join(listed)}.")
+        return [self._tool(each, link) for each in included]
+
+    def bind(self, spec: ToolSpec) -> Tool[..., Any]:
+        """Return the tool that a run has recorded, without asking the server."""
+        key = (spec.name, spec.fingerprint)
+        if key not in self._bound:
+            self._bound[key] = Tool.from_schema(
+                spec.name,
+                spec.description,
+                spec.parameters,
+                partial(self._call, spec),
+                effect=spec.effect,
+                output=spec.output,
+                origin=spec.origin,
+                fingerprint=spec.fingerprint,
+            )
+        return self._bound[key]
+
+    async def aclose(self) -> None:
+        """Close the connection, and end the process of the server."""
+        if self._link is not None:
+            await self._link.aclose()
+
+    # --- tools -------------------------------------------------------------------------------------------------------
+
+    def _includes(self, name: str) -> bool:
+        return not self._server.include or any(fnmatchcase(name, each) for each in self._server.include)
+
+    def _tool(self, listed: types.Tool, link: Link) -> Tool[..., Any]:
+        server, hints, client = self._server, listed.annotations or types.ToolAnnotations(), link.client
+        hinted = Effect.PURE if hints.read_only_hint else Effect.IDEMPOTENT if hints.idempotent_hint else Effect.ONCE
+        given = (effect for pattern, effect in server.effects.items() if fnmatchcase(listed.name, pattern))
+        about = client.server_info
+        digest, name = digest_of(listed), name_of(f"{server.prefix}{listed.name}")
+
+        async def call(args: dict[str, Json], context: ToolContext) -> ToolReturn:
+            return await self._call(tool.spec, args, context)
+
+        tool = Tool.from_schema(
+            name,
+            listed.description or listed.title or hints.title or listed.name,
+            listed.input_schema,
+            call,
+            effect=next(given, hinted),
+            output=listed.output_schema,
+            origin=f"mcp:{server.name}",
+            listed_as=listed.name,
+            fingerprint=digest,
+            timeout=server.timeout,
+            toolset=f"mcp:{server.name}",
+            version=f"MCP {client.protocol_version}"
+            + (f", {about.name} {about.version}".rstrip() if about is not None else ""),
+        )
+        return tool
+
+    # --- calls -------------------------------------------------------------------------------------------------------
+
+    async def _call(self, spec: ToolSpec, args: dict[str, Json], context: ToolContext) -> ToolReturn:
+        """Call a tool that a run has recorded. A call that was certainly not sent is sent again.
+
+        Raises ToolError: ``transient`` if it may have been made, ``unavailable`` if it was not.
+        """
+        asked = _Round(self._server.name, context.replied)
+        if (question := asked.question) is not None:
+            return question
+        name, started = spec.import_path.rpartition(":")[2], time.monotonic()
+        patience_s = min(PATIENCE_S, spec.timeout_s / 2)
+        while True:
+            link = await self._reached(spec, started + patience_s - time.monotonic())
+            params = types.CallToolRequestParams(name=name, arguments=args, **asked.params)
+            left_s, alone, sent = started + spec.timeout_s - time.monotonic(), not link.in_flight, False
+            try:
+                await self._check(spec, name, link)
+                sent = True
+                result = await link.call(params, context, left_s)
+            except MCPError as error:
+                if error.message == LOST_SESSION or not link.is_open:
+                    await self._lost(link)
+                    sent = sent and error.message != LOST_SESSION and not (alone and link.was_refused)
+                    if not sent and time.monotonic() - started < patience_s:
+                        continue
+                if asked.is_refused(error):
+                    continue
+                raise _failed(spec, error) if sent else _away(spec, one_line(error)) from error
+            except ValidationError as error:
+                raise Unreadable(f"the answer is not what MCP defines: {one_line(error)}", type="bad_result") from error
+            self._failures = 0
+            if isinstance(result, types.CallToolResult):
+                return returned(result)
+            if (question := asked.next(result)) is not None:
+                return question
+            await asyncio.sleep(POLL_S)
+
+    async def _check(self, spec: ToolSpec, name: str, link: Link) -> None:
+        """Raise ToolError if the server offers another tool than the run has recorded, or none."""
+        listed = (await link.listed()).get(name)
+        if listed is not None and digest_of(listed) == spec.fingerprint:
+            return
+        what = "has changed" if listed is not None else "is not offered any more"
+        raise ToolError(
+            f"{name} of the MCP server {self._server.name} {what} since the run began",
+            type="tool_changed",
+            class_=FailureClass.UNAVAILABLE,
+            next_action="start the run again, with the tools as they are now",
+        )
+
+    async def _reached(self, spec: ToolSpec, patience_s: float) -> Link:
+        try:
+            return await self._linked(patience_s)
+        except ConfigurationError as error:
+            raise _away(spec, error.what, error.how) from error
+
+    async def _linked(self, patience_s: float, *, at_once: bool = False) -> Link:
+        """Return an open connection. Raises ConfigurationError if the server could not be reached for so long."""
+        until = time.monotonic() + patience_s
+        async with self._opening:
+            while self._link is None or not self._link.is_open:
+                wait_s = 0.0 if at_once else self._not_before - time.monotonic()
+                if wait_s > 0:
+                    await asyncio.sleep(min(wait_s, max(0.0, until - time.monotonic())))
+                try:
+                    self._link = await Link.open(self._server, self._environment)
+                except ConfigurationError:
+                    self._wait()
+                    if time.monotonic() >= until:
+                        raise
+            return self._link
+
+    async def _lost(self, link: Link) -> None:
+        """Close a connection that cannot be used any more."""
+        if link is self._link:
+            self._link = None
+            self._wait()
+        await link.aclose()
+
+    def _wait(self) -> None:
+        self._failures += 1
+        longest_s = min(FIRST_WAIT_S * 2 ** (self._failures - 1), LONGEST_WAIT_S)
+        self._not_before = time.monotonic() + longest_s * random.uniform(0.5, 1)
+
+
+class _Round:
+    """What a server has asked about one call, and what people have replied."""
+
+    def __init__(self, server: str, replied: Replied | None) -> None:
+        self._server = server
+        known: Any = {} if replied is None else replied.state
+        self._requests: dict[str, Any] = dict(known.get("requests", {}))
+        self._responses: dict[str, Any] = dict(known.get("responses", {}))
+        self._state: str | None = known.get("state")
+        self._before: tuple[dict[str, Any], dict[str, Any]] = ({}, {})
+        """What was asked and replied before a server forgot it; nobody is asked the same again."""
+        self.question: ToolReturn | None = None
+        """What is asked before the call can be made again."""
+        if replied is not None and (key := self._open) is not None:
+            answered = Asking.of(server, self._requests[key]).answered(replied.text)
+            if isinstance(answered, Asking):
+                self.question = self._ask(answered)
+            else:
+                self._responses[key] = answered
+                self.question = self._pending()
+
+    @property
+    def params(self) -> dict[str, Any]:
+        """The parameters of a call that has the responses."""
+        responses = {key: types.ElicitResult.model_validate(each) for key, each in self._responses.items()}
+        return {"input_responses": responses or None, "request_state": self._state}
+
+    def next(self, result: types.InputRequiredResult) -> ToolReturn | None:
+        """Return what a server asks a person; None if it only has to be called again. Raises ToolError for others."""
+        asked = result.input_requests or {}
+        self._state = result.request_state
+        if other := [each.method for each in asked.values() if not isinstance(each, types.ElicitRequest)]:
+            what = f"the MCP server {self._server} asks for {other[0]}, which Leadhand does not offer"
+            raise ToolError(what, type="not_offered", class_=FailureClass.UNAVAILABLE)
+        dumped = {key: each.model_dump(mode="json", by_alias=True, exclude_none=True) for key, each in asked.items()}
+        self._requests = {key: each["params"] for key, each in dumped.items()}
+        requests, responses = self._before
+        kept = (key for key in responses if requests.get(key) == self._requests.get(key))
+        self._responses, self._before = {key: responses[key] for key in kept}, ({}, {})
+        return self._pending()
+
+    def is_refused(self, error: MCPError) -> bool:
+        """Whether a server does not take its own state back, as after its restart: it is called without it, once."""
+        refused = self._state is not None and error.code == types.INVALID_PARAMS
+        if refused:
+            self._state, self._before = None, (self._requests, self._responses)
+        return refused
+
+    @property
+    def _open(self) -> str | None:
+        return next((key for key in self._requests if key not in self._responses), None)
+
+    def _pending(self) -> ToolReturn | None:
+        return None if self._open is None else self._ask(Asking.of(self._server, self._requests[self._open]))
+
+    def _ask(self, asking: Asking) -> ToolReturn:
+        state = {"requests": self._requests, "responses": self._responses, "state": self._state}
+        return ToolReturn(asks=(AskPerson(text=asking.text, choices=asking.choices, default=DECLINE, state=state),))
+
+
+def name_of(name: str) -> str:
+    """Return a name that models and work orders can use: ``get_sum`` for ``get-sum``."""
+    found = re.sub(r"\W", "_", name, flags=re.ASCII)
+    found = found if found.isidentifier() else f"_{found}"
+    return (
+        found if len(found) <= LONGEST_NAME else f"{found[: LONGEST_NAME - 9]}_{sha256(name.encode()).hexdigest()[:8]}"
+    )
+
+
+def _away(spec: ToolSpec, why: str, how: str = "check that the server runs") -> ToolError:
+    """Return the failure of a call that was not made: it can be made again, but not by itself if it acts once."""
+    class_ = FailureClass.UNAVAILABLE if spec.effect is Effect.ONCE else FailureClass.TRANSIENT
+    return ToolError(f"{spec.name} was not called: {why}", type="server_away", class_=class_, next_action=how)
+
+
+def _failed(spec: ToolSpec, error: MCPError) -> ToolError:
+    """Return the failure of a call that the server answered with an error, or did not answer at all."""
+    if error.code == types.URL_ELICITATION_REQUIRED:
+        asked = types.ElicitationRequiredErrorData.model_validate(error.data).elicitations
+        how = "; ".join(f"{each.message}: open {each.url}" for each in asked)
+        return ToolError(error.message, type="asks_person", class_=FailureClass.UNAVAILABLE, next_action=how)
+    class_ = FailureClass.TRANSIENT if error.code in UNSURE else FailureClass.INVALID
+    return ToolError(f"{spec.name}: {error.message}", type="mcp_error", class_=class_)

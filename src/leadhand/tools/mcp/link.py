@@ -1,0 +1,281 @@
+"""One open connection to an MCP server. A task of its own opens and closes it, as the library requires."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import logging
+import time
+from collections.abc import AsyncGenerator, Generator, Iterator, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from importlib.metadata import version
+from typing import Any, cast
+
+import anyio
+import httpx2
+from mcp import Client, types
+from mcp.client import ClientRequestContext
+from mcp.client.stdio import StdioServerParameters, stdio_client
+from mcp.client.streamable_http import streamable_http_client
+from mcp.shared._httpx_utils import create_mcp_http_client
+from mcp.shared.exceptions import MCPError
+from mcp_types.version import MODERN_PROTOCOL_VERSIONS
+from pydantic import TypeAdapter
+
+from leadhand.core.errors import ConfigurationError
+from leadhand.core.value import compact_json, one_line
+from leadhand.ports import ToolContext
+from leadhand.tools.mcp.questions import Asking, answer_within
+from leadhand.tools.mcp.settings import McpSettings
+from leadhand.tools.mcp.stderr import Lines
+from leadhand.tools.source import from_environment
+
+OPENING_S = 60.0
+"""Seconds in which a server has to answer for the first time: its command may have to install it first."""
+FRESH_S = 10.0
+"""Seconds for which a list of tools is used. A server that says when its list changes is asked again only then."""
+MOST_PAGES = 100
+ASKING_SHARE = 0.8
+"""The part of the time of a call in which a person can answer a server of the old protocol; then it is declined."""
+_PROGRESS_S = 1.0
+"""Seconds between two reports of the progress of a call."""
+_RESULT: TypeAdapter[types.CallToolResult | types.InputRequiredResult] = TypeAdapter(
+    types.CallToolResult | types.InputRequiredResult
+)
+LOGGER = logging.getLogger("leadhand.tools.mcp")
+logging.getLogger("mcp").addHandler(logging.NullHandler())  # else Python writes its warnings to stderr
+
+
+class Link:
+    """A connection, from its opening to its end. Use :meth:`open`."""
+
+    def __init__(self, server: McpSettings) -> None:
+        self._server = server
+        self._closing, self._ended = asyncio.Event(), asyncio.Event()
+        self._opened: asyncio.Future[Client] = asyncio.get_running_loop().create_future()
+        self._owner: asyncio.Task[None] | None = None
+        self._listed: tuple[float, dict[str, types.Tool]] | None = None
+        self._status = 0
+        """The last HTTP status of an error."""
+        self._calls: list[tuple[ToolContext, float]] = []
+        """The calls that have not returned, and when their time is up."""
+        self._cause: BaseException | None = None
+        self._lines = Lines(server.name)
+
+    @classmethod
+    async def open(cls, server: McpSettings, environment: Mapping[str, str]) -> Link:
+        """Open a connection. Raises ConfigurationError, with what the server wrote, if that fails."""
+        whose = f"the MCP server {server.name}"
+        env = from_environment(server.env, environment, whose)
+        headers = from_environment(server.headers, environment, whose)
+        link = cls(server)
+        link._owner = asyncio.create_task(link._own(env, headers), name=f"mcp:{server.name}")
+        try:
+            await asyncio.shield(link._opened)
+        except asyncio.CancelledError:
+            await link.aclose()
+            raise
+        except Exception as error:
+            await link.aclose()
+            raise link._fault(error) from error
+        return link
+
+    @property
+    def client(self) -> Client:
+        return self._opened.result()
+
+    @property
+    def is_open(self) -> bool:
+        return not (self._ended.is_set() or self._closing.is_set())
+
+    @property
+    def was_refused(self) -> bool:
+        """Whether the connection ended because there was nobody to connect to: nothing was sent."""
+        return self._cause is not None and any(isinstance(each, httpx2.ConnectError) for each in _leaves(self._cause))
+
+    async def aclose(self) -> None:
+        """Close the connection; a process that does not end by itself is terminated, with its children."""
+        self._closing.set()
+        if self._owner is not None:
+            await asyncio.wait({self._owner})
+
+    async def _own(self, env: Mapping[str, str], headers: Mapping[str, str]) -> None:
+        """Open the connection, keep it until it is closed or lost, and close it."""
+        try:
+            async with AsyncExitStack() as stack:
+                async with asyncio.timeout(OPENING_S):
+                    transport = await self._transport(stack, env, headers)
+                    client = Client(
+                        _watched(transport, self._ended),
+                        mode="auto",
+                        cache=None,
+                        client_info=types.Implementation(name="leadhand", version=version("leadhand")),
+                        elicitation_callback=self._asked,
+                        message_handler=self._notified,
+                    )
+                    await stack.enter_async_context(client)
+                    await self._listen(client, stack)
+                self._opened.set_result(client)
+                waiting = [asyncio.ensure_future(each.wait()) for each in (self._closing, self._ended)]
+                try:
+                    await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+                finally:
+                    for each in waiting:
+                        each.cancel()
+        except BaseException as error:
+            self._cause = error
+            if not self._opened.done():
+                self._opened.set_exception(error if isinstance(error, Exception) else ConnectionError(str(error)))
+            if isinstance(error, asyncio.CancelledError | KeyboardInterrupt | SystemExit):
+                raise
+            LOGGER.debug("the connection to the MCP server %s ended", self._server.name, exc_info=error)
+        finally:
+            self._ended.set()
+
+    async def _transport(self, stack: AsyncExitStack, env: Mapping[str, str], headers: Mapping[str, str]) -> Any:
+        server = self._server
+        if server.url:
+            http = await stack.enter_async_context(create_mcp_http_client(dict(headers)))
+            http.event_hooks["response"] = [self._note_status]
+            return streamable_http_client(server.url, http_client=http)
+        command, *args = server.command
+        errlog = stack.enter_context(self._lines.pipe())
+        given = StdioServerParameters(command=command, args=args, env=dict(env), cwd=server.directory or None)
+        return stdio_client(given, errlog)
+
+    async def _note_status(self, response: httpx2.Response) -> None:
+        self._status = response.status_code if response.status_code >= 400 else self._status
+
+    async def _listen(self, client: Client, stack: AsyncExitStack) -> None:
+        """Ask a server of the new protocol to tell when its list of tools changes, if it can."""
+        offered = client.server_capabilities.tools
+        if offered is not None and offered.list_changed and client.protocol_version in MODERN_PROTOCOL_VERSIONS:
+            await stack.enter_async_context(client.listen(tools_list_changed=True))
+
+    async def _notified(self, message: Any) -> None:
+        if isinstance(message, types.ToolListChangedNotification):
+            self._listed = None
+
+    # --- requests ----------------------------------------------------------------------------------------------------
+
+    async def listed(self) -> Mapping[str, types.Tool]:
+        """Return the tools that the server offers now, by name. Raises as the library does."""
+        if self._listed is None or self._listed[0] < time.monotonic():
+            found: dict[str, types.Tool] = {}
+            page = await self.client.list_tools()
+            for _ in range(MOST_PAGES):
+                found |= {each.name: each for each in page.tools}
+                if page.next_cursor is None:
+                    break
+                page = await self.client.list_tools(cursor=page.next_cursor)
+            offered = self.client.server_capabilities.tools
+            tells = offered is not None and offered.list_changed
+            self._listed = (time.monotonic() + (float("inf") if tells else FRESH_S), found)
+        return self._listed[1]
+
+    async def call(
+        self, params: types.CallToolRequestParams, context: ToolContext, timeout_s: float
+    ) -> types.CallToolResult | types.InputRequiredResult:
+        """Call a tool, for which there are ``timeout_s`` seconds. Raises as the library does."""
+        with self._in_flight(context, timeout_s):
+            request = types.CallToolRequest(params=params)
+            progress = _Progress(context, params.name)
+            return await self.client.session.send_request(request, _RESULT, progress_callback=progress)
+
+    @contextmanager
+    def _in_flight(self, context: ToolContext, timeout_s: float) -> Generator[None]:
+        call = (context, time.monotonic() + ASKING_SHARE * timeout_s)
+        self._calls.append(call)
+        try:
+            yield
+        finally:
+            self._calls.remove(call)
+
+    @property
+    def in_flight(self) -> int:
+        """The number of calls that have not returned."""
+        return len(self._calls)
+
+    async def _asked(self, context: ClientRequestContext, params: types.ElicitRequestParams) -> types.ElicitResult:
+        """Answer what a server of the old protocol asks in the middle of a call: with what a person says meanwhile."""
+        if not self._calls:
+            return types.ElicitResult(action="cancel")
+        call, until = self._calls[-1]
+        return await answer_within(call, Asking(self._server.name, params), until - time.monotonic())
+
+    def _fault(self, error: Exception) -> ConfigurationError:
+        """Return why the server cannot be used, and what to do about it."""
+        server, wrote = self._server, "".join(f"; it wrote: {line}" for line in list(self._lines.last)[-1:])
+        whose, flags = f"the MCP server {server.name}", " ".join(server.command)
+        errors = [*_leaves(error)]
+        found = next((each for each in errors if isinstance(each, OSError | httpx2.TransportError | MCPError)), error)
+        if isinstance(found, TimeoutError):
+            how = f"Run {flags} by hand, to see what it does." if flags else "Check the address, and that it runs."
+            return ConfigurationError(f"{whose} did not answer within {OPENING_S:g} s{wrote}", how)
+        if isinstance(found, OSError) and server.command:
+            what = f"{whose} cannot be started: {server.command[0]}: {found.strerror or one_line(found)}"
+            return ConfigurationError(what, "Install its command, or correct it.")
+        if server.command:
+            return ConfigurationError(
+                f"{whose} does not answer as an MCP server: {one_line(found)}{wrote}",
+                f"Run {flags} by hand, to see what it does; an MCP server waits for its first message.",
+            )
+        if self._status in (401, 403):
+            how = 'Send its key: headers={"Authorization": "env:NAME"}, and NAME="Bearer …" in the environment.'
+            return ConfigurationError(f"{whose} at {server.url} refuses access (HTTP {self._status})", how)
+        if isinstance(found, httpx2.TransportError):
+            how = "Start it, or correct the address."
+            return ConfigurationError(f"{whose} at {server.url} cannot be reached: {one_line(found)}", how)
+        status = f" (HTTP {self._status})" if self._status else ""
+        what = f"{whose} at {server.url} does not answer as an MCP server: {one_line(found)}{status}"
+        return ConfigurationError(what, "Correct the path of the address: that of many servers is /mcp.")
+
+
+def digest_of(tool: types.Tool) -> str:
+    """Return the digest of what a run has pinned of a tool."""
+    said = tool.model_dump(
+        mode="json", include={"name", "description", "input_schema", "output_schema", "annotations"}, exclude_none=True
+    )
+    return hashlib.sha256(compact_json(said).encode()).hexdigest()[:16]
+
+
+def _leaves(error: BaseException) -> Iterator[BaseException]:
+    if isinstance(error, BaseExceptionGroup):
+        for each in cast("tuple[BaseException, ...]", error.exceptions):
+            yield from _leaves(each)
+    else:
+        yield error
+
+
+@asynccontextmanager
+async def _watched(transport: Any, ended: asyncio.Event) -> AsyncGenerator[Any]:
+    """Open a transport, and set ``ended`` when the server closes its side: the library does not tell."""
+    async with transport as (read, write):
+        into, out = anyio.create_memory_object_stream[Any](0)
+
+        async def forward() -> None:
+            async with into:
+                async for message in read:
+                    await into.send(message)
+                ended.set()
+
+        async with anyio.create_task_group() as group:
+            group.start_soon(forward)
+            try:
+                yield out, write
+            finally:
+                group.cancel_scope.cancel()
+                out.close()
+
+
+class _Progress:
+    """Reports how far a call is, at most once a second."""
+
+    def __init__(self, call: ToolContext, tool: str) -> None:
+        self._call, self._tool, self._last = call, tool, 0.0
+
+    async def __call__(self, progress: float, total: float | None, message: str | None) -> None:
+        if (now := time.monotonic()) >= self._last + _PROGRESS_S:
+            self._last = now
+            of, about = f" of {total:g}" if total else "", f": {message}" if message else ""
+            self._call.emit(f"{self._tool}: {progress:g}{of}{about}")

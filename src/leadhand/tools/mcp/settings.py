@@ -1,0 +1,46 @@
+"""The settings of an MCP server: how it is started or reached, and which of its tools are used."""
+
+from __future__ import annotations
+
+import shlex
+from typing import Annotated
+
+from pydantic import BeforeValidator, Field, model_validator
+
+from leadhand.core.tool import Effect
+from leadhand.core.value import Value
+
+
+def _words(command: object) -> object:
+    return shlex.split(command) if isinstance(command, str) else command
+
+
+class McpSettings(Value):
+    """An MCP server, started by a ``command`` in a ``directory``, or reached at a ``url`` (streamable HTTP).
+
+    ``env`` are variables of its process, which gets no others but PATH, HOME and the like; ``headers`` are sent with
+    each request. In both, ``env:NAME`` stands for the variable NAME. ``include`` are names or patterns of the tools to
+    use, ``effects`` say what a second call does by name or pattern, in place of what the server says. ``prefix`` comes
+    before each name. A call may take ``timeout`` seconds.
+    """
+
+    name: str = Field(default="", pattern=r"^[A-Za-z_]\w*$|^$")
+    command: Annotated[tuple[str, ...], BeforeValidator(_words)] = ()
+    url: str = Field(default="", pattern=r"^https?://|^$")
+    env: dict[str, str] = {}
+    headers: dict[str, str] = {}
+    include: tuple[str, ...] = ()
+    effects: dict[str, Effect] = {}
+    prefix: str = Field(default="", pattern=r"^[A-Za-z_]\w*$|^$")
+    timeout: float = Field(default=30.0, gt=0)
+    directory: str = ""
+
+    @model_validator(mode="after")
+    def _is_one(self) -> McpSettings:
+        if bool(self.command) == bool(self.url):
+            raise ValueError("a server has either a command or a url")
+        if self.headers and self.command:
+            raise ValueError("a command takes env, not headers")
+        if self.env and self.url:
+            raise ValueError("a url takes headers, not env")
+        return self
