@@ -9,7 +9,7 @@ from typing import Annotated, Any
 from leadhand.app.export.formatting import clean, count, duration, one_line
 from leadhand.app.project.flows import FlowRegistry
 from leadhand.app.project.source_files import all_tools
-from leadhand.app.project.toolsets import tools_on_request
+from leadhand.app.project.toolsets import GROUP, entry_points, tools_on_request
 from leadhand.app.steering.tool_trial import try_tool
 from leadhand.cli.dispatch import Exit
 from leadhand.cli.options import (
@@ -38,10 +38,20 @@ BY_HAND = "leadhand tools call"
 async def tools_list(
     *,
     tools: Tools = (),
+    installed: Annotated[
+        bool, Flag("List the tools that installed packages offer. A run has those that it names: installed:NAME.")
+    ] = False,
     json: Annotated[bool, Flag("Print a JSON array, including schemas.")] = False,
     project: ProjectFlags = ProjectFlags(),
 ) -> None:
     """List the tools a run can use."""
+    if installed:
+        points = [(each.name, each.value, each.dist.name if each.dist else "") for each in entry_points(GROUP)]
+        if json:
+            write_json([dict(zip(("name", "object", "package"), each, strict=True)) for each in points])
+        else:
+            write_table(("TOOL", "OBJECT", "PACKAGE"), points)
+        return
     toolbox = Toolbox(all_tools(tools), tools_on_request)
     async with toolbox:
         specs, everywhere = toolbox.known(), toolbox.specs()
