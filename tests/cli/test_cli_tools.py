@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from importlib.metadata import EntryPoint
+from pathlib import Path
 from typing import Any
 
 import pytest
+
+from leadhand.cli.terminal.messages import tools_of
+from leadhand.core.run import RunDefinition
 
 CALL = ("tools", "call")
 
@@ -39,16 +43,27 @@ def test_values_are_text_where_the_schema_wants_text_and_json_elsewhere(leadhand
     assert leadhand.calls == {"paid 7": 1}
 
 
-def test_the_tools_of_installed_packages_are_used_without_a_flag(
-    leadhand: Any, monkeypatch: pytest.MonkeyPatch
+def test_the_tools_of_installed_packages_are_those_that_are_named(
+    leadhand: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    point = EntryPoint("greet_tool", f"{__name__}:greet_tool", "leadhand.tools")
-    monkeypatch.setattr("leadhand.app.project.toolsets.entry_points", lambda group: [point])
+    points = [EntryPoint(name, f"{__name__}:{name}", "leadhand.tools") for name in ("greet_tool", "nobody_asked")]
+    for module in ("cli.terminal.messages", "cli.commands.tools", "app.project.toolsets"):
+        monkeypatch.setattr(f"leadhand.{module}.entry_points", lambda group: points)
 
-    assert "greet_tool" in leadhand("tools", "list").out
-    assert leadhand(*CALL, "greet_tool", "name=Ann", "--offline").out == "Good morning, Ann\n"
-    run_id = leadhand("run", "--offline", "--json", "What is the weather in Paris?").json["run_id"]
+    assert "greet_tool" not in leadhand("tools", "list").out
+    listed = leadhand("tools", "list", "--installed", "--json").json
+    assert [(each["name"], each["object"]) for each in listed] == [(each.name, each.value) for each in points]
+    leadhand("tools", "list", "--tools", "installed:greet").refused("greet_tool, nobody_asked")
+    leadhand("tools", "list", "--tools", "installed:nobody_asked").refused("nobody_asked", code="configuration")
+    named = ("--tools", "installed:greet_tool")
+    assert leadhand(*CALL, "greet_tool", "name=Ann", "--offline", *named).out == "Good morning, Ann\n"
+
+    manifest = tmp_path / "leadhand.toml"
+    manifest.write_text('tools = ["installed:greet_tool"]\n')
+    project = ("--project", str(manifest))
+    run_id = leadhand("run", "--offline", "--json", *project, "What is the weather in Paris?").json["run_id"]
     started = leadhand("runs", "show", run_id, "--seq", "1").json
     assert "greet_tool" in [tool["name"] for tool in started["definition"]["tools"]]
-    paused = leadhand("runs", "fork", run_id, "--at", "2", "--json")
-    assert paused.code == 0, "the fork needs no --tools either"
+    leadhand("runs", "fork", run_id, "--at", "2").refused("greet_tool", code="configuration")
+    assert tools_of(RunDefinition.model_validate(started["definition"])) == ["installed:greet_tool"]
+    assert leadhand("runs", "fork", run_id, "--at", "2", "--json", *project).code == 0

@@ -19,6 +19,7 @@ COMMANDS = {
     "signal": ("answer", "Send a signal to a run, whose flow waits for it."),
     "work": ("work", "Carry out the work of runs on this machine."),
     "serve": ("serve", "Serve the HTTP API and the console."),
+    "mcp": ("mcp", "Offer Leadhand to MCP clients, such as Claude Desktop or Cursor."),
     "runs list": ("runs", "List runs, newest first."),
     "runs show": ("runs_show", "Show a run: what is missing, status, steps, artifacts and answer."),
     "runs open": ("runs_show", "Open a run in the console of a running server."),
@@ -56,7 +57,7 @@ COMMANDS = {
 _USUAL = (
     "tools documents approve detach continue_ output_schema plan_only flow worker solo inputs option model offline"
     " check budget timeout limit json tag project home database max_revisions no_review stage agent max_turns subtask"
-    " args yes at all flows hooks max_workers host port open require_key cors concurrency grace scope"
+    " args yes at all flows hooks max_workers host port open require_key cors concurrency grace scope http"
 )
 USUAL = frozenset(_USUAL.split())
 """The flags that the help of a command with many flags shows; ``--help-all`` shows the others."""

@@ -42,7 +42,10 @@ NO_PROJECT = "none"
 ANY_LIMIT = Flag("Set a limit by its name, such as max_workers=10. Repeatable.", "NAME=VALUE")
 RUN = Flag("The run: the beginning of its id (default: last). The one before the last is last~1.", "RUN")
 RunId = Annotated[str | None, RUN]
-Tools = Annotated[tuple[str, ...], Flag("Add the tools of this Python file or module. Repeatable.", "FILE")]
+Tools = Annotated[
+    tuple[str, ...],
+    Flag("Add the tools of this file or module, FILE:NAME, or installed:NAME. Repeatable.", "FILE"),
+]
 Documents = Annotated[str | None, Flag("Let web_search and web_fetch read this directory, too.", "DIR")]
 OnlyDocuments = Annotated[
     bool, Flag("Search these documents only: web_search sends no query anywhere, and web_fetch is left out.")

@@ -61,7 +61,8 @@ class Access:
         self.needed = needed
         self.rates = rates
         self._store = store
-        self._user = Principal(name=user, scopes=(Scope.ADMIN,))
+        self.user = Principal(name=user, scopes=(Scope.ADMIN,))
+        """The user of this machine."""
         self._noted: dict[str, datetime] = {}
 
     async def who(self, request: Request) -> Principal | None:
@@ -79,7 +80,7 @@ class Access:
             key = await self._of_session(token)
             if key is not None:
                 return await self._noticed(key)
-        return None if self.needed or from_elsewhere(request.headers) else self._user
+        return None if self.needed or from_elsewhere(request.headers) else self.user
 
     async def check_run(self, principal: Principal, run_id: str, scope: Scope) -> None:
         """Check that a principal who has the scope may use it on this run: a run belongs to the key that started it.

@@ -10,7 +10,7 @@ from copy import deepcopy
 from datetime import timedelta
 from functools import cached_property, partial
 from types import CodeType
-from typing import Any, ParamSpec, TypeVar, get_args, get_type_hints, overload
+from typing import Any, ParamSpec, TypeVar, cast, get_args, get_type_hints, overload
 
 from pydantic import BaseModel, ConfigDict, ValidationError, create_model
 from pydantic.json_schema import GenerateJsonSchema
@@ -31,11 +31,14 @@ class _Code:
 
     def __init__(self, function: Callable[..., Any], name: str, description: str | None) -> None:
         self.function, self._name, self._description = function, name, description
+        self._parameters = _parameters(function)
 
     def describe(self) -> dict[str, Any]:
         """Return what the function says of its tool. Raises UsageError if the signature has no schema."""
         summary, parameters = _docstring(self.function)
-        stray = next((name for name in parameters if name not in inspect.signature(self.function).parameters), None)
+        stray = next(
+            (name for name in parameters if name not in inspect.signature(definition(self.function)).parameters), None
+        )
         if stray is not None:
             raise UsageError(
                 f"the docstring of the tool {self._name} describes the argument {stray}, which does not exist",
@@ -50,7 +53,7 @@ class _Code:
         return {
             "description": self._description or summary or self._name.replace("_", " "),
             "parameters": schema,
-            "import_path": f"{module_of(self.function)}:{self.function.__qualname__}",
+            "import_path": _import_path(self.function),
             "fingerprint": fingerprint(self.function),
         }
 
@@ -84,7 +87,7 @@ class _Code:
     @cached_property
     def _hints(self) -> dict[str, Any]:
         try:
-            return get_type_hints(self.function, include_extras=True)
+            return get_type_hints(definition(self.function), include_extras=True)
         except NameError as error:
             raise UsageError(
                 f"the type hints of the tool {self._name} cannot be read: {error}",
@@ -95,7 +98,7 @@ class _Code:
     def _arguments(self) -> tuple[type[BaseModel], dict[str, Any]]:
         """A pydantic model of the arguments, which converts a call's JSON, and its schema."""
         fields: dict[str, Any] = {}
-        for parameter in inspect.signature(self.function).parameters.values():
+        for parameter in self._parameters:
             if parameter.name == self._context_name:
                 continue
             if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD, parameter.POSITIONAL_ONLY):
@@ -185,35 +188,58 @@ def _tool(
     effect: Effect | EffectName = Effect.PURE,
     **policy: Any,
 ) -> Tool[..., Any]:
-    _check_function(function)
-    check_values(function.__name__, name=name, description=description)
-    name = function.__name__ if name is None else name
+    name = _check_function(function, name)
+    check_values(name, name=name, description=description)
     code = _Code(function, name, description)
     return Tool(name, code, code.describe, function, effect=effect, **policy)
 
 
-def _check_function(function: Any) -> None:
-    """Raise UsageError for what cannot be called as a tool."""
+def _check_function(function: Any, given: Any) -> str:
+    """Return the name of the tool that a function makes. Raises UsageError for what cannot be called as a tool."""
     if not callable(function):
         raise UsageError(f"{function!r} is not a function", "Write @tool above a function, or call tool(function).")
+    name = getattr(function, "__name__", None) if given is None else given
     if inspect.isclass(function):
         raise UsageError(
             f"{function.__name__} is a class, not a function",
             "Write a function, or pass the method of an object: tools=[Thing().method].",
         )
-    if not hasattr(function, "__name__"):
-        raise UsageError(f"{function!r} has no name and signature of its own", "Write a function that calls it.")
-    if inspect.isasyncgenfunction(function):
+    if name is None:
+        raise UsageError(f"{function!r} has no name of its own", 'Give it one: tool(name="…")(…).')
+    if inspect.isasyncgenfunction(definition(function)):
         raise UsageError(
-            f"the tool {function.__name__} is an async generator",
+            f"the tool {name} is an async generator",
             "Return one value, such as a list; a tool can report progress with ToolContext.emit.",
         )
-    first = next(iter(inspect.signature(function).parameters.values()), None)
+    first = next(iter(_parameters(function)), None)
     if first is not None and first.name in ("self", "cls") and first.annotation is first.empty:
         raise UsageError(
-            f"the tool {function.__name__} is a method without its object",
-            f"Leave the decorator out, and pass the method of an object: tools=[thing.{function.__name__}].",
+            f"the tool {name} is a method without its object",
+            f"Leave the decorator out, and pass the method of an object: tools=[thing.{name}].",
         )
+    return name
+
+
+def definition(function: Any) -> Any:
+    """Return the function or method that defines a ``partial``, or an object that can be called; else the function."""
+    while isinstance(function, partial):
+        function = cast("Any", function).func
+    return function if hasattr(function, "__qualname__") else function.__call__
+
+
+def _parameters(function: Callable[..., Any]) -> list[inspect.Parameter]:
+    """Return the parameters of a function that its caller sets: those that a ``partial`` sets are fixed."""
+    fixed: Any = cast("Any", function).keywords if isinstance(function, partial) else {}
+    return [each for each in inspect.signature(cast("Any", function)).parameters.values() if each.name not in fixed]
+
+
+def _import_path(function: Callable[..., Any]) -> str:
+    """Return the module and the name of a function; of a method, with the class of its object."""
+    own = definition(function)
+    if not inspect.ismethod(own):
+        return f"{module_of(own)}:{own.__qualname__}"
+    holder: Any = own.__self__ if inspect.isclass(own.__self__) else own.__self__.__class__
+    return f"{module_of(holder)}:{holder.__qualname__}.{own.__name__}"
 
 
 def _schema_of(model: type[BaseModel]) -> dict[str, Any]:
@@ -230,7 +256,9 @@ class _SchemaWriter(GenerateJsonSchema):
 
 
 def _docstring(function: Callable[..., Any]) -> tuple[str, dict[str, str]]:
-    text = inspect.getdoc(function) or ""
+    own = definition(function)
+    documented: Any = own.__self__.__class__ if own.__name__ == "__call__" and not own.__doc__ else own
+    text = inspect.getdoc(documented) or ""
     if "\n" not in text:
         return text.strip(), {}
     from docstring_parser import parse  # imported late: it takes 13 ms, and a one-line docstring does not need it
@@ -245,6 +273,7 @@ def _docstring(function: Callable[..., Any]) -> tuple[str, dict[str, str]]:
 
 def fingerprint(user_code: Callable[..., Any]) -> str:
     """A digest of a function or class, so that a resumed run can report that it has changed."""
+    user_code = definition(user_code)
     try:
         source = _source(user_code)
     except (OSError, TypeError):

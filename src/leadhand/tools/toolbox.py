@@ -18,6 +18,8 @@ from leadhand.tools.limits import ToolSettings, applied
 from leadhand.tools.source import Connection, ToolSource, origin_of
 from leadhand.tools.tool import Tool
 
+RENAME = 'Rename one of them: @tool(name="…"), or tool(name="…")(thing.method) for the method of an object.'
+
 
 class Toolbox:
     """Tools by name. Accepts tools, plain functions, and sources of tools; names must be unique.
@@ -66,7 +68,7 @@ class Toolbox:
                 )
             given = tool(given)
         if given.name in self._tools:
-            raise UsageError(f"two tools have the name {given.name}", 'Rename one of them: @tool(name="…").')
+            raise UsageError(f"two tools have the name {given.name}", RENAME)
         added = cast("Tool[..., Any]", given)
         self._tools[added.name] = added
         return added
@@ -123,8 +125,8 @@ class Toolbox:
         tool of all runs has its name."""
         found = cast("Tool[..., Any]", given if isinstance(given, Tool) else tool(given))
         known = self._tools.get(found.name)
-        if known is not None and known.function is not found.function:
-            raise UsageError(f"two tools have the name {found.name}", 'Rename one of them: @tool(name="…").')
+        if known is not None and known.function != found.function:
+            raise UsageError(f"two tools have the name {found.name}", RENAME)
         self._on_request[found.name] = found
 
     def specs(self, named: Iterable[str] = ()) -> tuple[ToolSpec, ...]:

@@ -55,7 +55,8 @@ class RetentionSettings(Value):
 class ProjectManifest(Value):
     """Everything that a project sets. Paths are relative to the directory of the manifest.
 
-    ``tools``, ``flows``, ``agents`` and ``hooks`` are Python files or modules, ``toolsets`` groups of built-in tools.
+    ``tools``, ``flows``, ``agents`` and ``hooks`` are Python files, modules or ``FILE:NAME``; ``installed:NAME`` is a
+    tool that an installed package offers. ``toolsets`` are groups of built-in tools.
     ``worker_files`` are worker files or patterns such as ``workers/*.worker``. ``generated_workers_dir`` is where
     workers that are made during runs are written; without it, no run can make any.
     ``offline_rules`` are Python files whose ``OFFLINE`` says, by the name of

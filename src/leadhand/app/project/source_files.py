@@ -11,8 +11,10 @@ import os
 import re
 import sys
 from collections.abc import Callable, Generator, Iterable, Mapping
+from functools import cache
+from operator import attrgetter
 from pathlib import Path
-from types import ModuleType
+from types import FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from leadhand.app.project.toolsets import installed_tools, shipped_tools
@@ -22,7 +24,8 @@ from leadhand.core.value import one_line, shown
 from leadhand.flows.offline.rule import OfflineRule
 from leadhand.flows.seam.function import FunctionFlow, Worker
 from leadhand.ports.hooks import Hook
-from leadhand.tools.decorator import fingerprint
+from leadhand.tools.decorator import definition, fingerprint, tool
+from leadhand.tools.source import ToolSource
 from leadhand.tools.tool import Tool
 
 if TYPE_CHECKING:
@@ -34,14 +37,23 @@ _being_read: list[str] = []
 """The files and modules that are being imported for their tools, flows, agents or hooks."""
 
 
-def all_tools(named: Iterable[str]) -> list[Tool[..., Any] | Callable[..., Any]]:
-    """Return the built-in tools, those of installed packages, and those of every file or module named.
+INSTALLED = "installed:"
+"""Before the name of a tool that an installed package offers."""
 
-    Raises UsageError for a name without a file, module or tool, ConfigurationError for code that cannot be imported.
+
+def all_tools(named: Iterable[str]) -> list[Any]:
+    """Return the built-in tools, and those that are named: of a file or module, of ``FILE:NAME``, and of an installed
+    package (``installed:NAME``).
+
+    A file has the tools and sources of tools that it defines; without any, its public functions. Raises UsageError for
+    a name without a file, module or tool, ConfigurationError for code that cannot be imported.
     """
-    how = "Decorate a function in it with @tool (from leadhand import tool)."
-    own = _all(named, "defines no tools", how, lambda module, _: _tools(module))
-    return list(dict.fromkeys([*shipped_tools(), *installed_tools(), *own]))
+    how = "Write a function in it: its signature and docstring describe the tool."
+    own: list[Any] = []
+    for name in named:
+        offered = name.removeprefix(INSTALLED)
+        own += installed_tools(offered) if offered != name else _all([name], "defines no tools", how, _offered)
+    return list(dict.fromkeys([*shipped_tools(), *own]))
 
 
 def all_flows(named: Iterable[str]) -> list[FunctionFlow]:
@@ -96,8 +108,29 @@ def _tools(module: ModuleType) -> dict[str, Tool[..., Any]]:
     return _instances(module, cast("type[Tool[..., Any]]", Tool))
 
 
+def _offered(module: ModuleType, wanted: str) -> dict[str, Any]:
+    """Return the tools of a module, and what is ``wanted`` of it: any function, or method of an object."""
+    found: dict[str, Any] = {**_tools(module), **_instances(module, ToolSource)}
+    functions = _own(module, _instances(module, FunctionType))
+    found = found or {name: _made(each, name) for name, each in functions.items() if name[0] != "_"}
+    with contextlib.suppress(AttributeError):
+        if wanted and callable(one := attrgetter(wanted)(module)):
+            found[wanted] = _made(one, wanted.rpartition(".")[2])
+    return found
+
+
+@cache
+def _made(function: Callable[..., Any], name: str) -> Tool[..., Any]:
+    """Return the tool of a function, the same for each call."""
+    if isinstance(function, Tool):
+        return cast("Tool[..., Any]", function)
+    made = tool(name=name)(function)
+    made.source = _file_of(definition(function).__module__)
+    return made
+
+
 def _instances(module: ModuleType, kind: type[_T]) -> dict[str, _T]:
-    return {name: each for name, each in vars(module).items() if isinstance(each, kind)}
+    return {name: each for name, each in vars(module).items() if isinstance(each, kind) and not inspect.isclass(each)}
 
 
 def _classes(module: ModuleType, kind: type[_T]) -> dict[str, type[_T]]:
@@ -249,7 +282,9 @@ def _bound(agent: Agent | type[Agent]) -> BoundAgent:
 
 def _source(kind: type[Any]) -> str:
     """The value of ``--agent`` that finds a class again."""
-    module = sys.modules.get(kind.__module__)
-    file = getattr(module, "__file__", None)
-    place = kind.__module__ if "." in kind.__module__ or file is None else str(file)
-    return f"{place}:{kind.__qualname__}"
+    return f"{_file_of(kind.__module__) or kind.__module__}:{kind.__qualname__}"
+
+
+def _file_of(module: str) -> str | None:
+    """Return the file of a module that is in no package, by which any process can find it; None for another one."""
+    return None if "." in module else getattr(sys.modules.get(module), "__file__", None)

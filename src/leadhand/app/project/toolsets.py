@@ -64,14 +64,14 @@ def tools_on_request() -> list[Tool[..., Any]]:
     return [web_search, web_fetch, *found, *DynamicWorkersToolset.tools]
 
 
-def installed_tools() -> list[Tool[..., Any] | Callable[..., Any]]:
-    """The tools that installed packages offer. Raises ConfigurationError for one that cannot be loaded."""
-    return [loaded(point, "tool") for point in entry_points(GROUP)]
-
-
-def installed_modules() -> set[str]:
-    """The modules of those tools."""
-    return {point.module for point in entry_points(GROUP)}
+def installed_tools(name: str) -> list[Any]:
+    """Return the tools that installed packages offer under a name. Raises UsageError if none does, ConfigurationError
+    for one that cannot be loaded."""
+    points = entry_points(GROUP)
+    if found := [loaded(point, "tool") for point in points if point.name == name]:
+        return found
+    known = ", ".join(dict.fromkeys(point.name for point in points)) or "none"
+    raise UsageError(f"no installed package offers the tool {name}", f"Choose from those installed: {known}.")
 
 
 def toolbox(
@@ -79,13 +79,13 @@ def toolbox(
     settings: Mapping[str, ToolSettings] | None = None,
     environment: Mapping[str, str] = os.environ,
 ) -> Toolbox:
-    """Return a toolbox of these tools (None: the built-in and installed ones), with these settings, by name.
+    """Return a toolbox of these tools (None: the built-in ones), with these settings, by name.
 
     Raises UsageError for a value that is not a tool.
     """
     settings = settings or {}
     if tools is None:
-        return Toolbox([*shipped_tools(), *installed_tools()], tools_on_request, settings, environment)
+        return Toolbox(shipped_tools(), tools_on_request, settings, environment)
     how = "Pass a list of functions, or of functions decorated with @tool: tools=[…]."
     if isinstance(tools, str) or not hasattr(tools, "__iter__"):
         raise UsageError(f"tools is a {type(tools).__name__}, not a list", how)

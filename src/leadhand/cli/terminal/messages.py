@@ -34,8 +34,9 @@ from leadhand.app.export.outcome import (
 )
 from leadhand.app.new_limits import flags_of, proposed_limits
 from leadhand.app.project.flows import DEFAULT
+from leadhand.app.project.source_files import INSTALLED
 from leadhand.app.project.tool_sources import KINDS
-from leadhand.app.project.toolsets import installed_modules
+from leadhand.app.project.toolsets import GROUP, entry_points
 from leadhand.app.runtime.model_selection import CUSTOM
 from leadhand.app.runtime.runtime import Runtime
 from leadhand.app.settings import tilde
@@ -276,12 +277,14 @@ def tools_of(definition: RunDefinition) -> list[str]:
     """Return the values of ``--tools`` that a run needs to find its tools again, as far as its log shows.
 
     A file below the working directory is named relative to it, and FILE stands for one that is not known: its tools
-    are those of a notebook or of a program elsewhere. The tools of installed packages need no flag.
+    are those of a notebook or of a program elsewhere.
     """
-    modules = dict.fromkeys(tool.origin for tool in definition.tools)
-    named = [name for name in modules if name and not name.startswith("leadhand.") and not _is_source(name)]
-    installed = installed_modules() if named else set[str]()
-    return list(dict.fromkeys(_from_here(name) if _found(name) else "FILE" for name in named if name not in installed))
+    own = [each for each in definition.tools if each.origin and not each.origin.startswith("leadhand.")]
+    paths = [each.import_path for each in own if not _is_source(each.origin)]
+    offered = {each.value: f"{INSTALLED}{each.name}" for each in entry_points(GROUP)} if paths else {}
+    modules = (each.rpartition(":")[0] for each in paths if each not in offered)
+    named = (_from_here(each) if _found(each) else "FILE" for each in modules)
+    return list(dict.fromkeys([*(offered[each] for each in paths if each in offered), *named]))
 
 
 def sources_of(definition: RunDefinition, project: Any) -> list[tuple[str, str]]:

@@ -97,6 +97,14 @@ def _out() -> TextIO | None:
     return _Streams.out if _Streams.kept else sys.stdout
 
 
+def own_stdout() -> TextIO:
+    """Return stdout as UTF-8, for a protocol that has it alone. Raises OutputClosed if it is closed."""
+    if (out := _out()) is None:
+        raise OutputClosed
+    cast("io.TextIOWrapper", out).reconfigure(encoding="utf-8")
+    return out
+
+
 def write(text: str) -> None:
     """Write to stdout and flush. Raises OutputClosed if the reader is gone, LeadhandError for any other failure."""
     out = _out()
