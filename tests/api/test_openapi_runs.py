@@ -13,7 +13,7 @@ from leadhand import Leadhand, RunStatus
 from leadhand.core.errors import ConfigurationError
 from leadhand.core.tool import ApprovalPolicy
 from leadhand.testing.scripted_model import ScriptedModel, calls, plans, says, subtask
-from leadhand.tools.openapi import openapi
+from leadhand.tools.openapi.source import openapi
 
 PET = {"name": "Rex", "photoUrls": []}
 

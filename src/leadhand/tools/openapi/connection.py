@@ -20,11 +20,9 @@ import asyncio
 import json
 import re
 import sqlite3
-import time
 from collections.abc import Mapping, Sequence
 from functools import partial
 from hashlib import sha256
-from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -39,7 +37,7 @@ from leadhand.tools.tool import Tool
 from leadhand.tools.web import fetching, index
 
 from .document import Document
-from .operations import Operation, address, is_json, operations
+from .operations import Operation, address, is_json, operations, schemes_of
 from .requests import Keys, Request, keys_of, request_of
 
 if TYPE_CHECKING:
@@ -49,8 +47,6 @@ if TYPE_CHECKING:
 MOST_TOOLS = 20
 """Operations that are tools of their own."""
 MOST_FOUND = 10
-FRESH_S = 60.0
-"""How long a document from a URL is used before it is read again, in seconds."""
 LARGEST_SHOWN = 8_000
 """Characters of the schema of a result that is described."""
 LONGEST_REASON = 1_000
@@ -61,7 +57,6 @@ _STRONGEST = (Effect.ONCE, Effect.IDEMPOTENT, Effect.PURE)
 class _Api(NamedTuple):
     """A document as it was read: its operations by name, and the API, which ``may_be_private``."""
 
-    content: bytes
     title: str
     operations: dict[str, Operation]
     base: URL
@@ -75,18 +70,11 @@ class OpenApiConnection:
     def __init__(
         self, name: str, document: str, base_url: str, headers: Mapping[str, str], include: Sequence[str]
     ) -> None:
-        self._name, self._where, self._base_url, self._headers, self._include = (
-            name,
-            document,
-            base_url,
-            headers,
-            include,
-        )
+        self._name, self._where, self._base_url = name, document, base_url
+        self._headers, self._include = headers, include
         self._search, self._describe, self._call = (f"{name}_{each}" for each in ("search", "describe", "call"))
         self._public, self._any = fetching.PageFetcher(), fetching.PageFetcher(allowed=lambda _address: True)
-        self._lock = asyncio.Lock()
         self._api: _Api | None = None
-        self._read_at = -inf
 
     async def aclose(self) -> None:
         """Close the connections to the API."""
@@ -95,52 +83,39 @@ class OpenApiConnection:
 
     # --- the document ------------------------------------------------------------------------------------------------
 
-    async def _read(self, *, again: bool = False) -> _Api:
-        """Return the document, read ``again`` unless that was done just now. Raises ConfigurationError."""
-        async with self._lock:
-            if self._api is not None and (not again or time.monotonic() - self._read_at < FRESH_S):
-                return self._api
-            url = self._where if is_url(self._where) else ""
-            try:
-                at = fetching.checked_url(url) if url else None
-                is_private = at is None or await _is_private(at)
-                fetcher = self._any if is_private else self._public
-                content = (
-                    (await fetcher.fetch(url)).content if url else await asyncio.to_thread(Path(self._where).read_bytes)
-                )
-            except (ToolError, OSError) as error:
-                how = f"Correct the file or URL of the API {self._name}, or try again when it is there."
-                raise ConfigurationError(f"the OpenAPI document {self._where} cannot be read: {error}", how) from error
-            if self._api is None or content != self._api.content:
-                api = await asyncio.to_thread(self._parsed, content, url)
-                named = is_private or bool(self._base_url)
-                self._api = api._replace(may_be_private=named and await _is_private(api.base))
-            self._read_at = time.monotonic() if url else -inf
-            return self._api
-
-    def _parsed(self, content: bytes, url: str) -> _Api:
+    async def _read(self) -> _Api:
+        """Return the document as it is now. Raises ConfigurationError."""
         from yarl import URL
 
+        where = self._where
+        url = where if where.startswith(("http://", "https://")) else ""
         try:
-            document = Document(content, self._where)
+            is_named = not url or await _is_private(fetching.checked_url(url))
+            fetcher = self._any if is_named else self._public
+            content = (await fetcher.fetch(url)).content if url else await asyncio.to_thread(Path(where).read_bytes)
+            document = await asyncio.to_thread(Document, content, where)
             reserved = (self._search, self._describe, self._call)
-            found = operations(document, self._include, reserved, url, self._base_url)
-        except RecursionError:
-            raise ConfigurationError(f"{self._where} is nested too deeply", "Simplify its schemas.") from None
+            found = await asyncio.to_thread(operations, document, self._include, reserved, url, self._base_url)
+        except (ToolError, OSError, RecursionError) as error:
+            how = f"Correct the file or URL of the API {self._name}, or try again when it is there."
+            raise ConfigurationError(f"the OpenAPI document {where} cannot be read: {error}", how) from error
         base = URL(self._base_url or address(document, document.content.get("servers"), url))
+        may_be_private = (is_named or bool(self._base_url)) and await _is_private(base)
         title = text_of(object_of(document.content.get("info")).get("title")) or self._name
-        return _Api(content, title, {each.name: each for each in found}, base, False, keys_of(document, self._headers))
+        keys = keys_of(schemes_of(document), self._headers)
+        self._api = _Api(title, {each.name: each for each in found}, base, may_be_private, keys)
+        return self._api
 
     async def _pinned(self, name: str, digest: str) -> tuple[_Api, Operation]:
         """Return an operation as a run has recorded it. Raises ToolError if the document has another one now."""
         try:
-            for again in (False, True):
-                api = await self._read(again=again)
-                found = api.operations.get(name)
-                if found is not None and found.digest == digest:
-                    return api, found
+            api = self._api or await self._read()
+            if name not in api.operations or api.operations[name].digest != digest:
+                api = await self._read()
         except ConfigurationError as error:
             raise _unavailable(error.what, "unreadable_document", error.how) from error
+        if name in api.operations and api.operations[name].digest == digest:
+            return api, api.operations[name]
         how = "start a new run, which uses the document as it is now"
         raise _unavailable(f"the operation {name} of {self._name} has changed since the run began", "tool_changed", how)
 
@@ -149,7 +124,7 @@ class OpenApiConnection:
     async def tools(self) -> list[Tool[..., Any]]:
         """Return the operations as tools, or the three tools that lead to them. Raises ConfigurationError for a
         document that cannot be read or used."""
-        api = await self._read(again=True)
+        api = await self._read()
         found = [*api.operations.values()]
         if len(found) <= MOST_TOOLS:
             return [
@@ -157,18 +132,17 @@ class OpenApiConnection:
                 for each in found
             ]
         tags = ", ".join(dict.fromkeys(tag for each in found for tag in each.tags))[:500]
-        about = f"the {len(found)} operations of the API {api.title}" + (f" ({tags})" if tags else "")
+        search = f"Search the {len(found)} operations of the API {api.title}{tags and f' ({tags})'}."
+        describe, call = f"Describe an operation of the API {api.title}.", f"Call an operation of the API {api.title}."
         query = {"query": _text("What an operation should do, in a few words.")}
         name = {"operation": _text(f"The name of an operation, as {self._search} returns it.")}
-        call = {**name, "arguments": {"type": "object", "description": f"As {self._describe} describes them."}}
+        arguments = {"arguments": {"type": "object", "description": f"As {self._describe} describes them."}}
         effect = min((each.effect for each in found), key=_STRONGEST.index)
         pinned = {each.name: PinnedOperation(effect=each.effect, fingerprint=each.digest) for each in found}
         return [
-            self._tool(self._search, f"Search {about}.", _object(query), Effect.PURE),
-            self._tool(self._describe, f"Describe an operation of the API {api.title}.", _object(name), Effect.PURE),
-            self._tool(
-                self._call, f"Call an operation of the API {api.title}.", _object(call), effect, operations=pinned
-            ),
+            self._tool(self._search, search, _object(query), Effect.PURE),
+            self._tool(self._describe, describe, _object(name), Effect.PURE),
+            self._tool(self._call, call, _object({**name, **arguments}), effect, operations=pinned),
         ]
 
     def bind(self, spec: ToolSpec) -> Tool[..., Any]:
@@ -202,12 +176,12 @@ class OpenApiConnection:
     ) -> Any:
         api, operation = await self._pinned(name, digest)
         given = _check_arguments(operation, args) if is_one_of_many else args
-        keys = api.keys if operation.place.startswith(str(api.base.origin())) else Keys()
+        keys = api.keys if operation.place.startswith(str(api.base.origin())) else ()
         returned = await self._send(api, operation, request_of(operation, given, context.call_id, keys), context)
         return returned_value(returned, operation.output) if is_one_of_many else returned
 
     async def _found(self, args: dict[str, Json], _context: ToolContext) -> Json:
-        given, database = (await self._read()).operations, sqlite3.connect(":memory:")
+        given, database = (self._api or await self._read()).operations, sqlite3.connect(":memory:")
         database.executescript(index.SCHEMA)
         for name, each in given.items():
             words = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|_", " ", f"{name} {each.path} {' '.join(each.tags)}")
@@ -217,7 +191,7 @@ class OpenApiConnection:
         return [_in_short(given[page.url]) for page in pages]
 
     async def _described(self, args: dict[str, Json], _context: ToolContext) -> Json:
-        found = (await self._read()).operations.get(text_of(args["operation"]))
+        found = (self._api or await self._read()).operations.get(text_of(args["operation"]))
         if found is None:
             raise self._unknown(args["operation"])
         about = {**_in_short(found), "description": found.description, "arguments": found.arguments}
@@ -238,42 +212,40 @@ class OpenApiConnection:
         if context.offline and not api.may_be_private:
             raise _unavailable(f"{self._name} is not called offline", "offline", "start the run without offline")
         try:
-            status, headers, content = await self._followed(api, operation, request)
+            status, headers, value = await self._followed(api, operation, request)
         except (aiohttp.ClientError, OSError) as error:
-            is_sent = operation.effect is Effect.ONCE and not isinstance(error, aiohttp.ClientConnectorError)
-            class_ = (
-                FailureClass.TRANSIENT if is_sent or operation.effect is not Effect.ONCE else FailureClass.UNAVAILABLE
-            )
+            never_sent = isinstance(error, aiohttp.ClientConnectorError) and operation.effect is Effect.ONCE
+            class_ = FailureClass.UNAVAILABLE if never_sent else FailureClass.TRANSIENT
             said = f"the connection to {self._name} failed: {error or type(error).__name__}"[:300]
             how = f"check that the API is at {operation.place}, or set base_url to where it is"
             raise ToolError(said, type="connection", class_=class_, next_action=how) from error
         if 200 <= status < 300:
-            return _value(headers, content)
+            return value
         class_, how = FailureClass.INVALID, ""
         if status in (401, 403, 407) or status < 400:
             class_ = FailureClass.UNAVAILABLE
             how = f"give {self._name} a key that may do this with headers, such as: {operation.keys or 'Authorization'}"
-        elif status == 429 or status == 408 or status >= 500:
-            class_ = FailureClass.RATE_LIMITED if status == 429 else FailureClass.TRANSIENT
-        reason = " ".join(content.decode(errors="replace").split())[:LONGEST_REASON]
-        said = f"{self._name} answered {status}{': ' * bool(reason)}{reason}"
+        elif status == 429:
+            class_ = FailureClass.RATE_LIMITED
+        elif status == 408 or status >= 500:
+            class_ = FailureClass.TRANSIENT
+        reason = "" if value is None else value if isinstance(value, str) else compact_json(value)
+        said = f"{self._name} answered {status}: {' '.join(reason.split())[:LONGEST_REASON]}".removesuffix(": ")
         wait_s = retry_after(headers, context.now())
         raise ToolError(said, type=f"http_{status}", class_=class_, next_action=how, retry_after_s=wait_s)
 
-    async def _followed(
-        self, api: _Api, operation: Operation, request: Request
-    ) -> tuple[int, Mapping[str, str], bytes]:
-        """Return the status, the headers and the body of the response to a request, after redirects."""
+    async def _followed(self, api: _Api, operation: Operation, request: Request) -> tuple[int, Mapping[str, str], Json]:
+        """Return the status, the headers and the content of the response to a request, after redirects."""
         from yarl import URL
 
-        at, location, method = URL(request.url, encoded=True), "", operation.method.upper()
+        at, method = URL(request.url, encoded=True), operation.method.upper()
         own = at.origin()
         fetcher = self._any if api.may_be_private and own == api.base.origin() else self._public
         for _ in range(fetching.MOST_REDIRECTS + 1):
             async with fetcher.request(method, at, data=request.data, headers=request.headers) as response:
                 location = response.headers.get("Location", "")
                 if response.status not in fetching.REDIRECTS or not location:
-                    return response.status, response.headers, await _body(response)
+                    return response.status, response.headers, await _value(response)
             at = fetching.checked_url(location, at)
             if operation.effect is not Effect.PURE or at.origin() != own:
                 break
@@ -281,26 +253,16 @@ class OpenApiConnection:
         raise _unavailable(said, "redirected", "set base_url to where the API is now")
 
 
-async def _body(response: ClientResponse) -> bytes:
+async def _value(response: ClientResponse) -> Json:
+    """Return the content of a response. Raises ToolError; of a success Unreadable, since the call was made."""
+    kind, content = response.content_type, b""
     try:
-        return await fetching.body_of(response, str(response.url))
-    except ToolError as error:
-        if not response.ok:
-            raise
-        failure, how = error.failure, "ask for less at once, if its arguments can"
-        raise Unreadable(failure.message, type=failure.type, class_=failure.class_, next_action=how) from error
-
-
-def _value(headers: Mapping[str, str], content: bytes) -> Json:
-    kind = headers.get("Content-Type", "")
-    if not content:
-        return None
-    try:
-        return json.loads(content) if is_json(kind) else content.decode()
-    except (ValueError, RecursionError) as error:
-        if is_json(kind):
-            how = "correct the API"
-            said = f"the API answered with broken JSON: {error}"
+        content = await fetching.body_of(response, str(response.url))
+        return None if not content else json.loads(content) if is_json(kind) else content.decode()
+    except (ToolError, ValueError, RecursionError) as error:
+        if response.ok and (is_json(kind) or not content):
+            how = "ask for less at once if that is possible, or correct the API"
+            said = f"what the API returned cannot be read: {error}"
             raise Unreadable(said, type="bad_result", class_=FailureClass.INVALID, next_action=how) from error
         return {"media_type": kind, "bytes": len(content), "sha256": sha256(content).hexdigest()}
 
@@ -311,10 +273,6 @@ async def _is_private(url: URL) -> bool:
         return not all(map(fetching.is_public, await fetching.resolve(url.host or "", url.port or 0)))
     except OSError:
         return False  # it has no address at all
-
-
-def is_url(document: str) -> bool:
-    return document.startswith(("http://", "https://"))
 
 
 def _check_arguments(operation: Operation, args: Mapping[str, Json]) -> dict[str, Json]:

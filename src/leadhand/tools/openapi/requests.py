@@ -8,28 +8,22 @@ from __future__ import annotations
 
 import re
 from base64 import b64encode
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import quote, unquote
 
 from leadhand.core.errors import FailureClass, ToolError
 from leadhand.core.value import Json, compact_json, is_list, is_object, list_of, object_of, text_of
 
-from .document import Document
-from .operations import FORM, JSON, MULTIPART, Body, Operation, Parameter, bare, is_json, schemes_of
+from .operations import FORM, JSON, MULTIPART, Body, Operation, Parameter, bare, is_json
 
 if TYPE_CHECKING:
     import aiohttp
 
 _DELIMITERS = {"spaceDelimited": "%20", "pipeDelimited": "%7C"}
 
-
-class Keys(NamedTuple):
-    """What each request to an API carries besides the arguments of its call; pairs ``name=value`` are encoded."""
-
-    headers: Mapping[str, str] = {}
-    query: tuple[str, ...] = ()
-    cookies: tuple[str, ...] = ()
+Keys = Sequence[tuple[Parameter, Json]]
+"""What each request to an API carries besides the arguments of its call."""
 
 
 class Request(NamedTuple):
@@ -40,38 +34,28 @@ class Request(NamedTuple):
     data: bytes | aiohttp.FormData | None
 
 
-def keys_of(document: Document, given: Mapping[str, str]) -> Keys:
+def keys_of(schemes: Mapping[str, dict[str, Any]], given: Mapping[str, str]) -> Keys:
     """Return what is ``given`` where it belongs: by the name of a security scheme as that says (of basic access,
     ``user:password``), and any other name as a header."""
-    headers, pairs, schemes = (
-        dict[str, str](),
-        {"query": tuple[str, ...](), "cookie": tuple[str, ...]()},
-        schemes_of(document),
-    )
+    found: list[tuple[Parameter, Json]] = []
     for name, value in given.items():
         scheme = schemes.get(name, {"type": "apiKey", "in": "header", "name": name})
-        named, place = text_of(scheme.get("name")), scheme.get("in")
+        place, sent = text_of(scheme.get("in")), text_of(scheme.get("name"))
         if scheme.get("type") != "apiKey":
             is_basic = text_of(scheme.get("scheme")).lower() == "basic"
-            headers["Authorization"] = f"Basic {b64encode(value.encode()).decode()}" if is_basic else f"Bearer {value}"
-        elif place in pairs:
-            pairs[place] += (f"{_quoted(named)}={_quoted(value)}",)
-        else:
-            headers[named] = value
-    return Keys(headers, pairs["query"], pairs["cookie"])
+            value = f"Basic {b64encode(value.encode()).decode()}" if is_basic else f"Bearer {value}"
+            place, sent = "header", "Authorization"
+        found.append((Parameter("", sent, place, "simple", False, False), value))
+    return found
 
 
 def request_of(operation: Operation, args: Mapping[str, Json], call_id: str, keys: Keys) -> Request:
     """Return the request of a call with arguments that fit. ``call_id`` is the key of the call, for services that ask
     for one. Raises ToolError (``bad_arguments``) for values that would lead to another path, or end a header."""
-    path, query, cookies, headers = (
-        operation.path,
-        [*keys.query],
-        [*keys.cookies],
-        {"Accept": "application/json, */*;q=0.5"},
-    )
-    for parameter in operation.parameters:
-        value = args.get(parameter.argument) if parameter.argument else call_id
+    path, query, cookies = operation.path, list[str](), list[str]()
+    headers = {"Accept": "application/json, */*;q=0.5"}
+    given = [(each, args.get(each.argument) if each.argument else call_id) for each in operation.parameters]
+    for parameter, value in (*given, *keys):
         if value is None:
             continue
         if parameter.place == "path":
@@ -91,7 +75,6 @@ def request_of(operation: Operation, args: Mapping[str, Json], call_id: str, key
     if body is not None and body.argument in args:
         data = _data_of(body, args[body.argument])
         headers |= {"Content-Type": body.media_type} if isinstance(data, bytes) else {}
-    headers |= keys.headers
     headers |= {"Cookie": "; ".join(cookies)} if cookies else {}
     path = quote(path, safe="/%:@!$&'()*+,;=~")
     return Request(f"{operation.place}{path}{'?' * bool(query)}{'&'.join(query)}", headers, data)
@@ -114,11 +97,8 @@ def _deep(name: str, value: Json) -> Iterator[str]:
     if is_object(value):
         for key, each in value.items():
             yield from _deep(f"{name}%5B{_quoted(key)}%5D", each)
-    elif is_list(value):
-        for each in value:
-            yield from _deep(name, each)
     else:
-        yield f"{name}={_written(value)}"
+        yield from (f"{name}={_written(each)}" for each in (value if is_list(value) else [value]))
 
 
 def _joined(parameter: Parameter, value: Json) -> str:
@@ -130,7 +110,7 @@ def _joined(parameter: Parameter, value: Json) -> str:
         pairs = [(_quoted(key), _written(each)) for key, each in value.items()]
         items = ["=".join(pair) for pair in pairs] if parameter.explode else [part for pair in pairs for part in pair]
     else:
-        items = [*map(_written, value)] if is_list(value) else [_written(value)]
+        items = [_written(each) for each in (value if is_list(value) else [value])]
     if any(delimiter in each for each in items):
         raise _unfit(f"{parameter.name} is separated by {unquote(delimiter)!r}, which its values cannot contain")
     return delimiter.join(items)
@@ -149,37 +129,31 @@ def _plain(value: Json) -> str:
 
 
 def _data_of(body: Body, value: Json) -> bytes | aiohttp.FormData:
-    if bare(body.media_type) == FORM:
-        fields = ((name, each) for name, each in object_of(value).items() if each is not None)
+    kind, fields = bare(body.media_type), [(name, each) for name, each in object_of(value).items() if each is not None]
+    if kind == FORM:
         return "&".join(pair for name, each in fields for pair in _field(body, name, each)).encode()
-    if bare(body.media_type) == MULTIPART:
-        return _multipart(body, object_of(value))
-    return (compact_json(value) if is_json(body.media_type) else _plain(value)).encode()
+    if kind != MULTIPART:
+        return (compact_json(value) if is_json(kind) else _plain(value)).encode()
+    import aiohttp
+
+    form = aiohttp.FormData(default_to_multipart=True)
+    for name, each in ((name, each) for name, given in fields for each in list_of(given) or [given]):
+        stated = text_of(object_of(body.encoding.get(name)).get("contentType"))
+        if name in body.files:
+            stated = stated or "application/octet-stream"
+            form.add_field(name, _plain(each).encode(), filename=name, content_type=stated)
+        else:
+            form.add_field(name, _plain(each), content_type=stated or (JSON if is_object(each) else None))
+    return form
 
 
 def _field(body: Body, name: str, value: Json) -> Iterator[str]:
     """Yield the pairs of a field of a form: objects are JSON, unless the document names a style."""
     encoding = object_of(body.encoding.get(name))
     style = text_of(encoding.get("style")) or "form"
+    explode = encoding.get("explode", style == "form") is True
     nested = is_object(value) and not encoding.keys() & {"style", "explode"}
-    return query_of(
-        Parameter(name, name, "query", style, encoding.get("explode", style == "form") is True, nested), value
-    )
-
-
-def _multipart(body: Body, value: dict[str, Any]) -> aiohttp.FormData:
-    import aiohttp
-
-    form = aiohttp.FormData(default_to_multipart=True)
-    for name, given in value.items():
-        kind = text_of(object_of(body.encoding.get(name)).get("contentType"))
-        for each in list_of(given) or [given]:
-            if name in body.files:
-                content_type = kind or "application/octet-stream"
-                form.add_field(name, _plain(each).encode(), filename=name, content_type=content_type)
-            elif each is not None:
-                form.add_field(name, _plain(each), content_type=kind or (JSON if is_object(each) else None))
-    return form
+    return query_of(Parameter(name, name, "query", style, explode, nested), value)
 
 
 def _unfit(message: str) -> ToolError:
