@@ -173,9 +173,10 @@ def tools_of(state: RunState, step: Step) -> frozenset[str]:
 
 
 def _is_unasked(state: RunState, tool: ToolSpec) -> bool:
-    """Whether calls of a tool have an irreversible effect and would need approval, had the run no looser policy."""
+    """Whether calls of a tool have an irreversible effect and would need approval, had the run no looser policy. Of a
+    tool with operations, that depends on the call."""
     run = state.definition
-    asks = tool.effect is Effect.ONCE and tool.approval is not ApprovalPolicy.AUTO
+    asks = tool.effect is Effect.ONCE and tool.approval is not ApprovalPolicy.AUTO and not tool.operations
     return asks and policy_of(tool, run.approve, run.approve_rules) is ApprovalPolicy.AUTO
 
 

@@ -4,6 +4,7 @@ import contextlib
 import json
 import operator
 import re
+from collections.abc import Mapping
 from datetime import datetime
 from enum import StrEnum
 from functools import cached_property
@@ -13,7 +14,7 @@ from pydantic import AfterValidator, Field
 
 from .errors import Failure
 from .limits import SharedLimit
-from .value import FrozenDict, Json, Value, is_object, json_problem, plain_json, unset
+from .value import FrozenDict, Json, Value, is_object, json_problem, plain_json, text_of, unset
 
 LONGEST_ID, LONGEST_TITLE = 200, 1_000
 """The most characters in the id of a step or a todo, and in a title."""
@@ -147,6 +148,13 @@ OF_RUN = frozenset({"research", DYNAMIC_WORKERS})
 RATE_SPANS_S = {"s": 1.0, "min": 60.0, "h": 3_600.0, "day": 86_400.0}
 
 
+class PinnedOperation(Value):
+    """What a call of one operation of a tool does, and what a run has recorded of the operation, in short."""
+
+    effect: Effect
+    fingerprint: str
+
+
 class ToolSpec(Value):
     """A tool as a run records it: enough to plan, to validate arguments and to find its code again.
 
@@ -155,7 +163,8 @@ class ToolSpec(Value):
     ``{"calls": [{"tool": …, "args": {…}}]}``, and these calls replace it. ``polling``: the result may
     change, so a worker may repeat a call. ``retries`` is how often a ``transient`` failure is retried. Without its own
     ``approval`` policy, the run's applies. ``import_path`` (``origin:name``) and ``fingerprint`` identify its code.
-    ``output`` is the JSON schema of what it returns.
+    ``output`` is the JSON schema of what it returns. ``operations`` are those that a call of it can name in the
+    argument ``operation``; its own effect is the strongest one of theirs.
     ``concurrency`` is how many of its calls go on at once and ``rate`` how many begin in a span of time (``10/s``), in
     all processes of a store. ``cache_s`` is how long a result is used again, in seconds, unless the ``version`` of its
     code changes.
@@ -179,6 +188,19 @@ class ToolSpec(Value):
     cache_s: float | None = Field(default=None, gt=0, exclude_if=unset)
     version: str = Field(default="", exclude_if=operator.not_)
     output: dict[str, Any] | None = Field(default=None, exclude_if=unset)
+    operations: dict[str, PinnedOperation] = Field(default={}, exclude_if=operator.not_)
+
+    def called_with(self, args: Mapping[str, Json]) -> "ToolSpec":
+        """Return the tool as it is for a call with these arguments: with the effect of the operation that they name."""
+        found = self.operations.get(name := text_of(args.get("operation")))
+        if found is None:
+            return self
+        of_operation = {"effect": found.effect, "fingerprint": found.fingerprint}
+        return self.model_copy(update={**of_operation, "import_path": f"{self.import_path}.{name}"})
+
+    def approved_as(self, args: Mapping[str, Json]) -> str:
+        """Return what an approval of a call for the whole run covers: the tool, or the operation that it names."""
+        return f"{self.name}.{text_of(args.get('operation'))}" if self.operations else self.name
 
     @property
     def origin(self) -> str:

@@ -49,7 +49,7 @@ def _asked_by_tool(state: RunState, key: str, call: OpenCall) -> Iterator[do.Com
 
 def _question(state: RunState, key: str, attempt: str, call: OpenCall) -> Approval:
     """Return the approval request of an open call of a parked attempt."""
-    tool = state.tools[call.tool]
+    tool = state.tools[call.tool].called_with(call.args)
     step = state.steps[key].step
     return Approval(
         approval_id=call.call_id,

@@ -16,7 +16,7 @@ from typing import Any, Generic, Literal, ParamSpec, TypeVar
 
 from leadhand.core.errors import UsageError
 from leadhand.core.text import check_names
-from leadhand.core.tool import ApprovalPolicy, Effect, ToolSpec
+from leadhand.core.tool import ApprovalPolicy, Effect, PinnedOperation, ToolSpec
 from leadhand.core.value import Json, compact_json, shown
 from leadhand.ports import Check, ToolContext
 from leadhand.tools.limits import (
@@ -110,6 +110,7 @@ class Tool(Generic[_P, _R]):
         origin: str = "",
         listed_as: str = "",
         fingerprint: str = "",
+        operations: Mapping[str, PinnedOperation] | None = None,
         **policy: Any,
     ) -> Tool[[dict[str, Json], ToolContext], Any]:
         """Return a tool that is described by JSON schemas, which are passed on as they are.
@@ -118,7 +119,8 @@ class Tool(Generic[_P, _R]):
         ``call`` gets the arguments of a call, which fit, and the context; it may be async. It returns JSON data or a
         :class:`ToolReturn`, and raises :class:`ToolError` for a failure that a worker or a retry can act on. ``origin``
         says where the tool comes from, by default the module of ``call``, ``listed_as`` what it is called there, and
-        ``fingerprint`` changes when it does.
+        ``fingerprint`` changes when it does. ``operations`` are those that the argument ``operation`` can name, if it
+        has several (see :class:`ToolSpec`).
         ``policy`` is that of ``@tool``. Raises UsageError for what is not a tool.
         """
         check_names("Tool.from_schema", policy, OPTIONS)
@@ -141,6 +143,7 @@ class Tool(Generic[_P, _R]):
             "import_path": f"{origin or module_of(call)}:{listed_as or name}",
         }
         fields["fingerprint"] = fingerprint or hashlib.sha256(compact_json([name, fields]).encode()).hexdigest()[:16]
+        fields |= {"operations": dict(operations or {})}
         return cls(name, call, lambda: fields, call, effect=effect, approval=approval, **policy)  # type: ignore[return-value]
 
     def __call__(self, *args: _P.args, **kwargs: _P.kwargs) -> _R:

@@ -19,6 +19,7 @@ async def try_tool(
     calls = ToolCalls(
         toolbox.bound, runtime.web, SystemClock(), runtime.store, runtime.web.library, deps=toolbox.deps_of
     )
+    spec = spec.called_with(args)
     call = CallState(call_id=f"{BY_HAND}/t0/c0", tool=spec.name, args=args, effect=spec.effect)
     if (failure := calls.unfit(spec, args)) is not None:
         return call._replace(failure=failure)

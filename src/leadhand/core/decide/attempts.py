@@ -116,6 +116,7 @@ def may_begin(state: RunState, subtask: Subtask) -> bool:
         return False
     if tool is None or worker is None or tool.name not in tools_of_worker(state, worker):
         return False
+    tool = tool.called_with(subtask.args)
     if tool.effect is Effect.ONCE or tool.delegate or not tool.required <= subtask.args.keys():
         return False
     return policy_of(tool, run.approve, run.approve_rules) is ApprovalPolicy.AUTO

@@ -102,6 +102,12 @@ def approval_requested(state: RunState, _entry: ev.Entry, event: ev.ApprovalRequ
     note_due(state, step_of(event.approval.attempt))
 
 
+def _covered(state: RunState, approval: Approval) -> str:
+    """Return what an approval for the whole run covers."""
+    tool = state.tools.get(approval.tool)
+    return tool.approved_as(approval.args) if tool is not None else approval.tool
+
+
 def approval_answered(state: RunState, entry: ev.Entry, event: ev.ApprovalAnswered) -> None:
     """Record an answer, unless the approval is not open any more, or was shown with other arguments."""
     if event.approval_id not in state.asking:
@@ -117,9 +123,10 @@ def approval_answered(state: RunState, entry: ev.Entry, event: ev.ApprovalAnswer
     ):
         _decide(state, approval, event)
         if event.always and event.approve and approval.kind == "call":
-            state.allowed[approval.tool] = event.by
+            covered = _covered(state, approval)
+            state.allowed[covered] = event.by
             for other in open_approvals(state):
-                if other.tool == approval.tool and other.kind == "call" and not other.by_hand:
+                if _covered(state, other) == covered and other.kind == "call" and not other.by_hand:
                     _decide(state, other, event.evolve(args=None))
 
 

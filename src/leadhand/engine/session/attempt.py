@@ -125,6 +125,7 @@ class Attempt:
                 failure = rules.refusal(work, self._turns, turn, position, self._unfit)
                 if failure is None and tool is not None and await self._is_blocked(turn, position, tool):
                     continue
+                tool = rules.tool_of(work, turn, position)  # a hook may have changed the arguments
                 if failure is None and left is not None:
                     left -= 1
                     failure = rules.used_up(work) if left < 0 else None
@@ -181,7 +182,8 @@ class Attempt:
     async def _call_tool(self, turn: Turn, position: int) -> None:
         """Make one call, and add its result to the turn."""
         work, call_id = self._work, turn.call_id(position)
-        tool, args = work.tools[turn.calls[position].name], rules.args_of(work, turn, position)
+        args = rules.args_of(work, turn, position)
+        tool = work.tools[turn.calls[position].name].called_with(args)
         by = rules.changed_by(work, turn, position)
         turn.done[position] = await self._tools.call(self._log, work, call_id, tool, args, by)
 

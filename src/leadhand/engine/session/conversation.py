@@ -84,10 +84,11 @@ def idle_turns(work: Work, turns: Sequence[Turn]) -> int:
     if len(turns) < MOST_IDLE:
         return 0
     tools = work.definition.tools
-    changing = {tool.name for tool in tools if tool.polling or tool.effect is Effect.ONCE}
+    polling = {tool.name for tool in tools if tool.polling}
     seen, idle = set[int](), 0
     for turn in filter(lambda each: each.calls, turns):
-        is_new = turn.news - seen or any(turn.calls[position].name in changing for position in turn.done)
+        changing = (each.tool in polling or each.effect is Effect.ONCE for each in turn.results)
+        is_new = turn.news - seen or any(changing)
         idle = 0 if is_new else idle + 1
         seen |= turn.news
     return idle

@@ -25,9 +25,10 @@ Unfit = Callable[[ToolSpec, dict[str, Json]], Failure | None]
 
 
 def tool_of(work: Work, turn: Turn, position: int) -> ToolSpec | None:
-    """Return the tool of a call that can be made; None if there is no such tool, or if it only lists calls."""
+    """Return the tool of a call that can be made, as it is for its arguments; None if there is no such tool, or if it
+    only lists calls."""
     tool = work.tools.get(turn.calls[position].name)
-    return None if tool is None or tool.parallel else tool
+    return None if tool is None or tool.parallel else tool.called_with(args_of(work, turn, position))
 
 
 def answer_of(work: Work, turn: Turn, position: int) -> CallAnswer | None:
@@ -87,6 +88,8 @@ def refusal(work: Work, turns: Sequence[Turn], turn: Turn, position: int, unfit:
         policy, again = _policy(work, tool), _is_repeated(work, turns, turn, position, tool)
         if policy is ApprovalPolicy.NEVER:
             return _denial(None, tool, work.definition.approve)
+        if policy is ApprovalPolicy.AUTO and _is_unordered(work, tool):
+            return _invalid(f"no subtask orders this call of {tool.name}, which acts: it needs its own", "not_ordered")
         if again and policy is ApprovalPolicy.AUTO:
             message = f"this subtask calls {tool.name} once, and a call was made: another one needs its own subtask"
             return _invalid(message, "called_twice")
@@ -164,7 +167,8 @@ def needs_approval(work: Work, turns: Sequence[Turn], turn: Turn, position: int,
     """
     if answer_of(work, turn, position) is not None:
         return False
-    hooked, allowed = turn.hooked.get(position), tool.name in work.state.allowed
+    allowed = tool.approved_as(args_of(work, turn, position)) in work.state.allowed
+    hooked = turn.hooked.get(position)
     if hooked is not None and hooked.asks:
         return True
     if _policy(work, tool) is not ApprovalPolicy.ASK:
@@ -174,6 +178,13 @@ def needs_approval(work: Work, turns: Sequence[Turn], turn: Turn, position: int,
 
 def _policy(work: Work, tool: ToolSpec) -> ApprovalPolicy:
     return policy_of(tool, work.definition.approve, work.definition.approve_rules)
+
+
+def _is_unordered(work: Work, tool: ToolSpec) -> bool:
+    """Whether a call of an operation acts, and the subtask that is carried out does not name its tool (see
+    :func:`~leadhand.core.relations.tools_of`, which leaves out such tools as a whole)."""
+    asks = tool.operations and tool.effect is Effect.ONCE and tool.approval is not ApprovalPolicy.AUTO
+    return bool(asks) and work.step.subtask is not None and not work.names(tool.name)
 
 
 def _is_repeated(work: Work, turns: Sequence[Turn], turn: Turn, position: int, tool: ToolSpec) -> bool:

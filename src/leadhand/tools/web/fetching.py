@@ -32,7 +32,7 @@ MOST_REDIRECTS = 5
 WITHIN_S = 20.0
 CONNECT_WITHIN_S = 5.0
 AT_ONCE = 16
-_REDIRECTS = frozenset({301, 302, 303, 307, 308})
+REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _NAT64 = ipaddress.IPv6Network("64:ff9b::/96")
 _UNICAST = ipaddress.IPv6Network("2000::/3")
 """All of IPv6 that has been assigned to the public internet."""
@@ -102,11 +102,17 @@ class PageFetcher:
     async def post(self, url: str, body: bytes, headers: Mapping[str, str]) -> int:
         """Send JSON to an address, and return the HTTP status: redirects are not followed. Raises ToolError."""
         sent = {**headers, "Content-Type": "application/json", "Accept": "*/*"}
-        async with self._connected(url, self._within_s):
-            at = checked_url(url)
-            self._check_literal(at)
-            async with self._opened().post(at, data=body, headers=sent, allow_redirects=False) as response:
-                return response.status
+        at = checked_url(url)
+        async with self._connected(url, self._within_s), self.request("POST", at, data=body, headers=sent) as response:
+            return response.status
+
+    @contextlib.asynccontextmanager
+    async def request(self, method: str, url: URL, **sent: Any) -> AsyncGenerator[aiohttp.ClientResponse]:
+        """Send a request to an address that was checked; redirects are not followed. Raises ToolError
+        (``private_address``), and what aiohttp raises."""
+        self._check_literal(url)
+        async with self._opened().request(method, url, allow_redirects=False, **sent) as response:
+            yield response
 
     @contextlib.asynccontextmanager
     async def _connected(self, url: str, limit: float) -> AsyncGenerator[None]:
@@ -126,10 +132,9 @@ class PageFetcher:
     async def _followed(self, url: str) -> Received:
         at = checked_url(url)
         for _ in range(MOST_REDIRECTS + 1):
-            self._check_literal(at)
-            async with self._opened().get(at, allow_redirects=False) as response:
+            async with self.request("GET", at) as response:
                 location = response.headers.get("Location", "")
-                if response.status not in _REDIRECTS or not location:
+                if response.status not in REDIRECTS or not location:
                     return await _received(at, response)
                 at = checked_url(location, at)
         raise _refused(f"{shown(url)} redirects more than {MOST_REDIRECTS} times", "too_many_redirects")
@@ -226,11 +231,11 @@ async def _received(url: URL, response: aiohttp.ClientResponse) -> Received:
             else FailureClass.UNAVAILABLE,
             retry_after(response.headers, datetime.now(UTC)) if status == 429 else None,
         )
-    content = await _body(response, str(url))
+    content = await body_of(response, str(url))
     return Received(url=str(url), kind=response.content_type, charset=response.charset or "", content=content)
 
 
-async def _body(response: aiohttp.ClientResponse, url: str) -> bytes:
+async def body_of(response: aiohttp.ClientResponse, url: str) -> bytes:
     """Return the body, decompressed. Raises ToolError as soon as it is too large."""
     coding = response.headers.get("Content-Encoding", "identity").strip().lower() or "identity"
     if coding not in ("identity", "gzip", "x-gzip", "deflate"):

@@ -1,0 +1,80 @@
+"""What a project says of an API: its document, where it is, and the keys of its requests."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from pydantic import Field, ValidationError
+
+from leadhand.core.errors import UsageError
+from leadhand.core.value import Value, one_line, shown
+from leadhand.tools.source import Connection, from_environment
+
+URL = r"^https?://"
+
+
+class OpenApi(Value):
+    """An OpenAPI document (a file or a URL) as a source of tools; see :func:`openapi`, which makes one."""
+
+    name: str = Field(default="", pattern=r"^[A-Za-z_]\w*$|^$")
+    document: str = Field(min_length=1)
+    base_url: str = Field(default="", pattern=rf"{URL}|^$")
+    headers: dict[str, str] = {}
+    include: tuple[str, ...] = ()
+
+    @property
+    def kind(self) -> str:
+        return "openapi"
+
+    def connect(self, environment: Mapping[str, str]) -> Connection:
+        """Return a connection. Raises ConfigurationError if a variable that ``headers`` name is not set."""
+        from leadhand.tools.openapi.connection import OpenApiConnection  # most processes call no API
+
+        given = from_environment(self.headers, environment, f"the API {self.name}")
+        return OpenApiConnection(self.name, self.document, self.base_url.rstrip("/"), given, self.include)
+
+
+def openapi(
+    document: str | Path,
+    *,
+    base_url: str | None = None,
+    headers: Mapping[str, str] | None = None,
+    include: Sequence[str] | None = None,
+    name: str = "",
+) -> OpenApi:
+    """Return an API, whose operations you pass with other tools: ``Leadhand(tools=[openapi("petstore.json")])``.
+
+    :param document: its OpenAPI document (3.0 or 3.1), a file or an http(s) URL, JSON or YAML.
+    :param base_url: where the API is, in place of the ``servers`` of the document.
+    :param headers: headers of every request, and keys by the name of their security scheme, which says where they go.
+        ``"env:TOKEN"`` reads the variable TOKEN of the environment.
+    :param include: the operations to offer, all by default: ids, ``GET /pets/*`` or ``tag:pets``, with ``*`` and ``?``.
+    :param name: what its tools have in common, such as ``petstore``; by default from the file or the host.
+
+    GET only reads, PUT and DELETE may be repeated, and POST and PATCH happen once and ask for approval. More than 20
+    operations become the tools ``NAME_search``, ``NAME_describe`` and ``NAME_call``. Raises UsageError for invalid
+    settings.
+    """
+    given: dict[str, Any] = {
+        "base_url": base_url or "",
+        "headers": dict(headers or {}),
+        "include": tuple(include or ()),
+    }
+    try:
+        named = name or _name_of(str(document))
+        return OpenApi(name=named, document=str(document), base_url=base_url or "", **given)
+    except ValidationError as error:
+        how = 'Pass a file or a URL: openapi("petstore.json"), openapi("https://example.org/openapi.json").'
+        raise UsageError(f"{shown(str(document))} cannot be used as an API: {one_line(error)}", how) from error
+
+
+def _name_of(document: str) -> str:
+    """Return a name for an API that has none: ``petstore`` for ``petstore.json``, ``example`` for a URL at
+    ``api.example.org``."""
+    host = (urlsplit(document).hostname or "").split(".")
+    name = re.sub(r"\W+", "_", host[-2:][0] if re.match(URL, document) else Path(document).stem)
+    return name if name[:1].isalpha() else f"api_{name}"
