@@ -36,7 +36,7 @@ class Document:
         version = str(self.content.get("openapi", self.content.get("swagger", "none")))
         if not version.startswith("3."):
             how = "Give a document of version 3, not a page that shows it; npx swagger2openapi converts version 2."
-            raise ConfigurationError(f"{where} is no OpenAPI document of version 3 (its version: {version})", how)
+            raise ConfigurationError(f"{where} is not an OpenAPI document of version 3 (its version: {version})", how)
         self._is_3_0 = version.startswith("3.0")
 
     def part(self, reference: str) -> Json:
@@ -109,7 +109,7 @@ def _directed(schema: dict[str, Any], mark: str, *, keep: bool) -> dict[str, Any
 
 def _of_3_0(schema: dict[str, Any]) -> dict[str, Any]:
     """Return a schema of version 3.0, whose parts are converted, as a JSON schema."""
-    if "$ref" in schema:  # what else stands beside it is void
+    if "$ref" in schema:  # the specification ignores everything else
         return {key: schema[key] for key in ("$ref", "description") if key in schema}
     found = dict(schema)
     for least, limit in (("minimum", "exclusiveMinimum"), ("maximum", "exclusiveMaximum")):

@@ -104,7 +104,7 @@ def operations(
 
 
 def address(document: Document, servers: Json, url: str) -> str:
-    """Return the first of some servers as a URL. Raises ConfigurationError if it is none."""
+    """Return the first of some servers as a URL. Raises ConfigurationError without one."""
     server = (objects_of(servers) or [{}])[0]
     at = text_of(server.get("url")) or "/"
     for name, variable in object_of(server.get("variables")).items():
@@ -233,7 +233,7 @@ class _Given(NamedTuple):
         )
 
     def _output(self) -> dict[str, Any] | None:
-        """Return the JSON schema of a success; None if there is none, or one that is no JSON."""
+        """Return the JSON schema of a success; None without one, or if it is not JSON."""
         schemas: list[Json] = []
         for code, each in object_of(self.raw.get("responses")).items():
             media = object_of(self.document.resolved(each).get("content")) if code.startswith("2") else {}
