@@ -101,6 +101,7 @@ async def test_a_call_waits_for_a_server_that_is_away_for_a_while_and_none_is_lo
         await run.wait()
         for each in servers_of():
             each.kill()
+        await until(lambda: not servers_of())
         program.rename(tmp_path / "hidden")
         await approved(lead, run)
         asyncio.get_running_loop().call_later(1, (tmp_path / "hidden").rename, program)

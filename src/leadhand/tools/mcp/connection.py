@@ -39,8 +39,6 @@ FIRST_WAIT_S, LONGEST_WAIT_S = 0.1, 30.0
 """The wait after the first failure to reach a server, and after many."""
 LONGEST_NAME = 64
 """Characters that models allow in the name of a tool."""
-LOST_SESSION = "Session terminated"
-"""What the library says when a server does not know the session any more, so that it made no call (HTTP 404)."""
 UNSURE = frozenset({types.CONNECTION_CLOSED, types.REQUEST_TIMEOUT, types.INTERNAL_ERROR})
 """Errors after which nobody knows whether the call was made."""
 POLL_S = 0.25
@@ -147,9 +145,9 @@ class McpConnection:
                 sent = True
                 result = await link.call(params, context, left_s)
             except MCPError as error:
-                if error.message == LOST_SESSION or not link.is_open:
+                if (forgot := link.forgot) or not link.is_open:
                     await self._lost(link)
-                    sent = sent and error.message != LOST_SESSION and not (alone and link.was_refused)
+                    sent = sent and not forgot and not (alone and link.was_refused)
                     if not sent and time.monotonic() - started < patience_s:
                         continue
                 if asked.is_refused(error):

@@ -17,7 +17,6 @@ from mcp import Client, types
 from mcp.client import ClientRequestContext
 from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp.client.streamable_http import streamable_http_client
-from mcp.shared._httpx_utils import create_mcp_http_client
 from mcp.shared.exceptions import MCPError
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import TypeAdapter
@@ -35,6 +34,8 @@ OPENING_S = 60.0
 FRESH_S = 10.0
 """Seconds for which a list of tools is used. A server that says when its list changes is asked again only then."""
 MOST_PAGES = 100
+HTTP = httpx2.Timeout(30.0, read=None)
+"""Seconds to connect and to send a request. How long a server may be silent depends on the call."""
 ASKING_SHARE = 0.8
 """The part of the time of a call in which a person can answer a server of the old protocol; then it is declined."""
 _PROGRESS_S = 1.0
@@ -42,6 +43,12 @@ _PROGRESS_S = 1.0
 _RESULT: TypeAdapter[types.CallToolResult | types.InputRequiredResult] = TypeAdapter(
     types.CallToolResult | types.InputRequiredResult
 )
+PASSED_ON = frozenset(
+    {"LANG", "LC_ALL", "TZ", "TMPDIR", "SSL_CERT_FILE", "SSL_CERT_DIR", "NODE_EXTRA_CA_CERTS", "REQUESTS_CA_BUNDLE"}
+    | {each for name in ("http", "https", "all", "no") for each in (f"{name}_proxy", f"{name}_proxy".upper())}
+)
+"""The variables that the process of a server gets besides PATH, HOME and the like: language, time, and the network,
+without which a command such as uvx installs nothing behind a proxy."""
 LOGGER = logging.getLogger("leadhand.tools.mcp")
 logging.getLogger("mcp").addHandler(logging.NullHandler())  # else Python writes its warnings to stderr
 
@@ -66,7 +73,8 @@ class Link:
     async def open(cls, server: McpSettings, environment: Mapping[str, str]) -> Link:
         """Open a connection. Raises ConfigurationError, with what the server wrote, if that fails."""
         whose = f"the MCP server {server.name}"
-        env = from_environment(server.env, environment, whose)
+        env = {name: environment[name] for name in PASSED_ON & environment.keys()}
+        env |= from_environment(server.env, environment, whose)
         headers = from_environment(server.headers, environment, whose)
         link = cls(server)
         link._owner = asyncio.create_task(link._own(env, headers), name=f"mcp:{server.name}")
@@ -87,6 +95,12 @@ class Link:
     @property
     def is_open(self) -> bool:
         return not (self._ended.is_set() or self._closing.is_set())
+
+    @property
+    def forgot(self) -> bool:
+        """Whether the server refused the last request since it does not know the session: it was started again. Only
+        the old protocol has sessions; in the new one, such a status belongs to an error of the request."""
+        return 400 <= self._status < 500 and self.client.protocol_version not in MODERN_PROTOCOL_VERSIONS
 
     @property
     def was_refused(self) -> bool:
@@ -135,7 +149,7 @@ class Link:
     async def _transport(self, stack: AsyncExitStack, env: Mapping[str, str], headers: Mapping[str, str]) -> Any:
         server = self._server
         if server.url:
-            http = await stack.enter_async_context(create_mcp_http_client(dict(headers)))
+            http = await stack.enter_async_context(httpx2.AsyncClient(headers=dict(headers), timeout=HTTP))
             http.event_hooks["response"] = [self._note_status]
             return streamable_http_client(server.url, http_client=http)
         command, *args = server.command
@@ -177,6 +191,7 @@ class Link:
         self, params: types.CallToolRequestParams, context: ToolContext, timeout_s: float
     ) -> types.CallToolResult | types.InputRequiredResult:
         """Call a tool, for which there are ``timeout_s`` seconds. Raises as the library does."""
+        self._status = 0
         with self._in_flight(context, timeout_s):
             request = types.CallToolRequest(params=params)
             progress = _Progress(context, params.name)

@@ -12,16 +12,16 @@ from leadhand.core.value import Value
 
 
 def _words(command: object) -> object:
-    return shlex.split(command) if isinstance(command, str) else command
+    return tuple(shlex.split(command)) if isinstance(command, str) else command
 
 
 class McpSettings(Value):
     """An MCP server, started by a ``command`` in a ``directory``, or reached at a ``url`` (streamable HTTP).
 
-    ``env`` are variables of its process, which gets no others but PATH, HOME and the like; ``headers`` are sent with
-    each request. In both, ``env:NAME`` stands for the variable NAME. ``include`` are names or patterns of the tools to
-    use, ``effects`` say what a second call does by name or pattern, in place of what the server says. ``prefix`` comes
-    before each name. A call may take ``timeout`` seconds.
+    ``env`` are variables of its process, which gets no others but PATH, HOME, proxies and the like; ``headers`` are
+    sent with each request. In both, ``env:NAME`` stands for the variable NAME. ``include`` are names or patterns of the
+    tools to use, ``effects`` say what a second call does by name or pattern, in place of what the server says.
+    ``prefix`` comes before each name. A call may take ``timeout`` seconds.
     """
 
     name: str = Field(default="", pattern=r"^[A-Za-z_]\w*$|^$")

@@ -50,7 +50,7 @@ def mcp(
 
     :param server: the command that starts it, as one text or as a list of words, or its URL.
     :param name: what logs call it; by default, it follows from the command or the URL.
-    :param env: variables of its process. It gets PATH, HOME and the like, and no other variable of yours.
+    :param env: variables of its process. It gets PATH, HOME, proxies and the like, and no other.
     :param headers: headers of each request to its URL. In both, ``env:NAME`` stands for the variable NAME.
     :param include: the names of the tools to use, or patterns such as ``read_*``; by default, all.
     :param effects: what a second call does, by the name of the tool or a pattern: ``pure``, ``idempotent`` or ``once``.
