@@ -1912,10 +1912,6 @@ export interface components {
     readonly PauseBody: {
       readonly reason?: string;
     };
-    readonly PinnedOperation: {
-      readonly effect: components["schemas"]["Effect"];
-      readonly fingerprint: string;
-    };
     readonly Plan: {
       readonly sections: readonly components["schemas"]["Section"][];
       readonly title: string;
@@ -2786,9 +2782,6 @@ export interface components {
       readonly flows: readonly string[];
       readonly import_path: string;
       readonly name: string;
-      readonly operations?: {
-        readonly [key: string]: components["schemas"]["PinnedOperation"];
-      };
       readonly output?: {
         readonly [key: string]: unknown;
       } | null;
@@ -2824,9 +2817,6 @@ export interface components {
       readonly fingerprint: string;
       readonly import_path: string;
       readonly name: string;
-      readonly operations?: {
-        readonly [key: string]: components["schemas"]["PinnedOperation"];
-      };
       readonly output?: {
         readonly [key: string]: unknown;
       } | null;
@@ -3121,7 +3111,6 @@ export type OrderPart = components["schemas"]["OrderPart"];
 export type OutcomePart = components["schemas"]["OutcomePart"];
 export type Passage = components["schemas"]["Passage"];
 export type PauseBody = components["schemas"]["PauseBody"];
-export type PinnedOperation = components["schemas"]["PinnedOperation"];
 export type Plan = components["schemas"]["Plan"];
 export type ProblemDetails = components["schemas"]["ProblemDetails"];
 export type PromoteBody = components["schemas"]["PromoteBody"];

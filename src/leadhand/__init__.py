@@ -38,7 +38,6 @@ if TYPE_CHECKING:
     from leadhand.runs import Answer, Run, TextPiece, TextRestarted
     from leadhand.tools.decorator import tool
     from leadhand.tools.mcp.source import mcp
-    from leadhand.tools.openapi.source import openapi
     from leadhand.tools.tool import Tool
     from leadhand.verify.judge import ClaimDoubt, MissingPart, Verdicts, Verifier
 
@@ -58,7 +57,6 @@ _WHERE = {
     "leadhand.runs": "Answer Run TextPiece TextRestarted",
     "leadhand.tools.decorator": "tool",
     "leadhand.tools.mcp.source": "mcp",
-    "leadhand.tools.openapi.source": "openapi",
     "leadhand.tools.tool": "Tool",
     "leadhand.verify.judge": "ClaimDoubt MissingPart Verdicts Verifier",
 }
@@ -96,7 +94,6 @@ __all__ = [
     "Worker",
     "__version__",
     "mcp",
-    "openapi",
     "tool",
 ]
 

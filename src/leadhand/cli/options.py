@@ -68,10 +68,6 @@ class SourceFlags:
     mcp: Annotated[
         tuple[str, ...], Flag("Add the tools of this MCP server: its command, or its URL. Repeatable.", "SERVER")
     ] = ()
-    openapi: Annotated[
-        tuple[str, ...],
-        Flag("Add the operations of an API: its OpenAPI document, a file or a URL. Repeatable.", "DOCUMENT"),
-    ] = ()
 
 
 def sources_given(flags: object) -> list[tuple[str, str]]:

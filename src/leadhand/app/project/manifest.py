@@ -24,8 +24,6 @@ from leadhand.core.work_result import Check
 from leadhand.flows.seam.function import Worker
 from leadhand.tools.limits import MOST_AT_ONCE, ToolSettings
 from leadhand.tools.mcp.source import McpServer
-from leadhand.tools.openapi.document import is_url
-from leadhand.tools.openapi.source import OpenApi
 from leadhand.tools.source import ToolSource
 
 
@@ -66,8 +64,7 @@ class ProjectManifest(Value):
     ``limits`` are those of each run. ``approve`` is the policy for calls that need approval, or rules: a policy by what
     they match, ``"*"`` for all others. ``tool_settings`` are limits and caches of tools, by their names. ``check`` says
     who checks answers (a judge, the exact checks alone, or nobody); with ``strict``, doubts make a run partial. With
-    ``worker_calls`` ``always``, a model writes the result of every subtask. ``mcp`` are MCP servers and ``openapi``
-    APIs, by their names.
+    ``worker_calls`` ``always``, a model writes the result of every subtask. ``mcp`` are MCP servers by their names.
     """
 
     name: str = Field(default="", max_length=100)
@@ -92,7 +89,6 @@ class ProjectManifest(Value):
     retention: RetentionSettings = RetentionSettings()
     stages: dict[str, dict[str, Any]] = {}
     mcp: dict[Annotated[str, Field(pattern=r"^[A-Za-z_]\w*$")], McpServer] = {}
-    openapi: dict[Annotated[str, Field(pattern=r"^[A-Za-z_]\w*$")], OpenApi] = {}
 
 
 _FILES = {"tools": "tools", "flows": "flows", "agent": "agents", "hooks": "hooks"}
@@ -183,16 +179,10 @@ class Project:
         return {**parts, **same, **given, **own}
 
     def sources(self) -> list[ToolSource]:
-        """Return the sources of tools; a command is started, and a document is, in the directory of the manifest."""
+        """Return the sources of tools; a command is started in the directory of the manifest."""
         here = {"directory": str(self.directory)}
-        servers, apis = self.manifest.mcp.items(), self.manifest.openapi.items()
-        return [
-            *(each.evolve(name=name, **(here if each.command else {})) for name, each in servers),
-            *(each.evolve(name=name, document=self._document(each.document)) for name, each in apis),
-        ]
-
-    def _document(self, named: str) -> str:
-        return named if is_url(named) else str(self.directory / named)
+        servers = self.manifest.mcp.items()
+        return [*(each.evolve(name=name, **(here if each.command else {})) for name, each in servers)]
 
     def rules(self) -> dict[str, Any]:
         """Return the rules of the project for the built-in model, by the name of the worker."""

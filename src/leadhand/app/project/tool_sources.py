@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 
 from leadhand.tools.mcp.source import mcp
-from leadhand.tools.openapi.source import openapi
 from leadhand.tools.source import ToolSource
 
-KINDS: Mapping[str, Callable[[str], ToolSource]] = {"mcp": mcp, "openapi": openapi}
+KINDS: Mapping[str, Callable[[str], ToolSource]] = {"mcp": mcp}
 """What makes a source of a kind from the value of its flag, which has the name of the kind, as has its table in the
 manifest."""
 

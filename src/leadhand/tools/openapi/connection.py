@@ -24,7 +24,6 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from leadhand.core.errors import ConfigurationError, FailureClass, ToolError
@@ -37,7 +36,7 @@ from leadhand.ports.retry_after import retry_after
 from leadhand.tools.tool import Tool
 from leadhand.tools.web import fetching, index
 
-from .document import Document, is_url
+from .document import Document
 from .operations import Operation, address, is_json, operations, schemes_of
 from .requests import Keys, Request, keys_of, request_of
 
@@ -69,18 +68,10 @@ class OpenApiConnection:
     """A document and its API, of one event loop. The document is read when it is needed."""
 
     def __init__(
-        self,
-        name: str,
-        document: str,
-        base_url: str = "",
-        headers: Mapping[str, str] = MappingProxyType({}),
-        include: Sequence[str] = (),
-        timeout: float = 30.0,
+        self, name: str, document: str, base_url: str, headers: Mapping[str, str], include: Sequence[str]
     ) -> None:
-        """What a project says of the API (see :func:`~leadhand.tools.openapi.source.openapi`); ``headers`` have the
-        values of their variables."""
         self._name, self._where, self._base_url = name, document, base_url
-        self._headers, self._include, self._timeout = headers, include, timeout
+        self._headers, self._include = headers, include
         self._search, self._describe, self._call = (f"{name}_{each}" for each in ("search", "describe", "call"))
         self._public, self._any = fetching.PageFetcher(), fetching.PageFetcher(allowed=lambda _address: True)
         self._api: _Api | None = None
@@ -96,20 +87,20 @@ class OpenApiConnection:
         """Return the document as it is now. Raises ConfigurationError."""
         from yarl import URL
 
-        where, base_url = self._where, self._base_url.rstrip("/")
-        url = where if is_url(where) else ""
+        where = self._where
+        url = where if where.startswith(("http://", "https://")) else ""
         try:
             is_named = not url or await _is_private(fetching.checked_url(url))
             fetcher = self._any if is_named else self._public
             content = (await fetcher.fetch(url)).content if url else await asyncio.to_thread(Path(where).read_bytes)
             document = await asyncio.to_thread(Document, content, where)
             reserved = (self._search, self._describe, self._call)
-            found = await asyncio.to_thread(operations, document, self._include, reserved, url, base_url)
+            found = await asyncio.to_thread(operations, document, self._include, reserved, url, self._base_url)
         except (ToolError, OSError, RecursionError) as error:
             how = f"Correct the file or URL of the API {self._name}, or try again when it is there."
             raise ConfigurationError(f"the OpenAPI document {where} cannot be read: {error}", how) from error
-        base = URL(base_url or address(document, document.content.get("servers"), url))
-        may_be_private = (is_named or bool(base_url)) and await _is_private(base)
+        base = URL(self._base_url or address(document, document.content.get("servers"), url))
+        may_be_private = (is_named or bool(self._base_url)) and await _is_private(base)
         title = text_of(object_of(document.content.get("info")).get("title")) or self._name
         keys = keys_of(schemes_of(document), self._headers)
         self._api = _Api(title, {each.name: each for each in found}, base, may_be_private, keys)
@@ -165,7 +156,6 @@ class OpenApiConnection:
         """Return a tool by its own name; that of a call of one operation of many is ``NAME_call.OPERATION``."""
         name, _, operation = own.partition(".")
         given = {"effect": effect, "origin": f"openapi:{self._name}", "fingerprint": digest, "toolset": self._name}
-        given |= {"timeout": self._timeout}
         made: Any = {self._search: self._found, self._describe: self._described}.get(name)
         made = made or partial(self._made, operation or name, digest, name == self._call)
         tool: Tool[..., Any] = Tool.from_schema(name, description, parameters, made, **given, **more)

@@ -22,10 +22,6 @@ MOST_HOPS = 20
 """References that lead to references, at most."""
 
 
-def is_url(document: str) -> bool:
-    return document.startswith(("http://", "https://"))
-
-
 class Document:
     """A document. ``where`` is its file or URL, for messages."""
 

@@ -5,14 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 from pydantic import Field, ValidationError
 
 from leadhand.core.errors import UsageError
 from leadhand.core.value import Value, one_line, shown
-from leadhand.tools.openapi.document import is_url
 from leadhand.tools.source import Connection, from_environment
+
+URL = r"^https?://"
 
 
 class OpenApi(Value):
@@ -20,10 +22,9 @@ class OpenApi(Value):
 
     name: str = Field(default="", pattern=r"^[A-Za-z_]\w*$|^$")
     document: str = Field(min_length=1)
-    base_url: str = Field(default="", pattern=r"^https?://|^$")
+    base_url: str = Field(default="", pattern=rf"{URL}|^$")
     headers: dict[str, str] = {}
     include: tuple[str, ...] = ()
-    timeout: float = Field(default=30.0, gt=0)
 
     @property
     def kind(self) -> str:
@@ -34,7 +35,7 @@ class OpenApi(Value):
         from leadhand.tools.openapi.connection import OpenApiConnection  # most processes call no API
 
         given = from_environment(self.headers, environment, f"the API {self.name}")
-        return OpenApiConnection(self.name, self.document, self.base_url, given, self.include, self.timeout)
+        return OpenApiConnection(self.name, self.document, self.base_url.rstrip("/"), given, self.include)
 
 
 def openapi(
@@ -44,7 +45,6 @@ def openapi(
     headers: Mapping[str, str] | None = None,
     include: Sequence[str] | None = None,
     name: str = "",
-    timeout: float = 30.0,
 ) -> OpenApi:
     """Return an API, whose operations you pass with other tools: ``Leadhand(tools=[openapi("petstore.json")])``.
 
@@ -53,22 +53,20 @@ def openapi(
     :param headers: headers of every request, and keys by the name of their security scheme, which says where they go.
         ``"env:TOKEN"`` reads the variable TOKEN of the environment.
     :param include: the operations to offer, all by default: ids, ``GET /pets/*`` or ``tag:pets``, with ``*`` and ``?``.
-    :param timeout: seconds for one call.
     :param name: what its tools have in common, such as ``petstore``; by default from the file or the host.
 
     GET only reads, PUT and DELETE may be repeated, and POST and PATCH happen once and ask for approval. More than 20
     operations become the tools ``NAME_search``, ``NAME_describe`` and ``NAME_call``. Raises UsageError for invalid
     settings.
     """
+    given: dict[str, Any] = {
+        "base_url": base_url or "",
+        "headers": dict(headers or {}),
+        "include": tuple(include or ()),
+    }
     try:
-        return OpenApi(
-            name=name or _name_of(str(document)),
-            document=str(document),
-            base_url=base_url or "",
-            headers=dict(headers or {}),
-            include=tuple(include or ()),
-            timeout=timeout,
-        )
+        named = name or _name_of(str(document))
+        return OpenApi(name=named, document=str(document), base_url=base_url or "", **given)
     except ValidationError as error:
         how = 'Pass a file or a URL: openapi("petstore.json"), openapi("https://example.org/openapi.json").'
         raise UsageError(f"{shown(str(document))} cannot be used as an API: {one_line(error)}", how) from error
@@ -78,5 +76,5 @@ def _name_of(document: str) -> str:
     """Return a name for an API that has none: ``petstore`` for ``petstore.json``, ``example`` for a URL at
     ``api.example.org``."""
     host = (urlsplit(document).hostname or "").split(".")
-    name = re.sub(r"\W+", "_", host[-2:][0] if is_url(document) else Path(document).stem)
+    name = re.sub(r"\W+", "_", host[-2:][0] if re.match(URL, document) else Path(document).stem)
     return name if name[:1].isalpha() else f"api_{name}"
