@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 from collections import Counter, defaultdict
 from collections.abc import AsyncGenerator, Callable, Collection, Mapping, Sequence
 from dataclasses import asdict
@@ -25,6 +26,7 @@ from leadhand.core.events import (
     StepSettled,
 )
 from leadhand.core.run import ENDED
+from leadhand.core.secret import Secret
 from leadhand.core.value import Json
 from leadhand.ports import Clock
 from leadhand.ports.heads import RunHead, status_after
@@ -160,18 +162,21 @@ class MemoryStore:
         self.records: dict[str, RunRecord] = {}
         self.shared: dict[str, Account] = {}
         self.blobs: dict[str, bytes] = {}
+        self.secret_key = os.urandom(32)
+        self.kept_secrets: dict[str, dict[tuple[str, str], Secret]] = {}
         self._clock = clock
         self._gates: dict[str, tuple[datetime, datetime]] = {}
         self._cache: dict[str, tuple[float, str]] = {}
         self._changed: defaultdict[str, asyncio.Event] = defaultdict(asyncio.Event)
 
-    async def create(self, run_id: str, started: RunStarted) -> Entry:
+    async def create(self, run_id: str, started: RunStarted, *, secrets: Sequence[Secret] = ()) -> Entry:
         if run_id in self.records:
             raise UsageError(f"run {run_id} exists already", "start the run under a new id")
         now = self._clock.now()
         record = RunRecord(run_id, started, now, self.host, self.shared)
         (entry,) = self.keep(record, record.append([started], now))
         self.records[run_id] = record
+        self._keep_secrets(run_id, secrets)
         return entry
 
     def append(
@@ -180,12 +185,14 @@ class MemoryStore:
         events: Sequence[AnyEvent],
         *,
         blobs: Mapping[str, bytes] | None = None,
+        secrets: Sequence[Secret] = (),
         **fences: Any,
     ) -> asyncio.Future[list[Entry]]:
         written: asyncio.Future[list[Entry]] = asyncio.get_running_loop().create_future()
         try:
             record = self.record(run_id)
             entries = record.append(events, self._clock.now(), **fences)
+            self._keep_secrets(run_id, secrets)
             written.set_result(self.keep(record, entries, blobs))
         except Exception as error:
             written.set_exception(error)
@@ -197,6 +204,13 @@ class MemoryStore:
         self.blobs.update(blobs or {})
         self._changed[record.run_id].set()
         return entries
+
+    def _keep_secrets(self, run_id: str, secrets: Sequence[Secret]) -> None:
+        for secret in secrets:
+            self.kept_secrets.setdefault(run_id, {}).setdefault((secret.secret_id, secret.origin), secret)
+
+    async def secrets(self, run_id: str) -> list[Secret]:
+        return [*self.kept_secrets.get(run_id, {}).values()]
 
     def record(self, run_id: str) -> RunRecord:
         """Return the record of a run. Raises NoSuchRun."""

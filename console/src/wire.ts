@@ -1873,6 +1873,9 @@ export interface components {
       /** @enum {string} */
       readonly kind: "approval" | "effect" | "question" | "asks";
       readonly reason?: string;
+      readonly secrets?: {
+        readonly [key: string]: string;
+      };
       readonly tool: string;
     };
     readonly OpenQuestion: {

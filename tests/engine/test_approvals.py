@@ -376,7 +376,7 @@ async def test_an_argument_is_from_the_request_only_if_the_request_says_it(open_
     assert question.asked_at is not None
 
 
-async def test_a_secret_that_was_blotted_out_is_never_passed_on_as_if_it_were_the_argument(open_world: Any):
+async def test_a_secret_of_the_environment_is_never_passed_on_as_if_it_were_the_argument(open_world: Any):
     made: list[str] = []
 
     @tool
@@ -386,7 +386,7 @@ async def test_a_secret_that_was_blotted_out_is_never_passed_on_as_if_it_were_th
         return "in"
 
     models = FakeModels(plan(ask("a", "login", user="ann", password="hunter2-hunter2")), work=GIVE_UP)
-    state = await open_world(models, [login]).run()
+    state = await open_world(models, [login], secrets=["hunter2-hunter2"]).run()
 
     assert made == []
     (gap,) = state.finished.gaps

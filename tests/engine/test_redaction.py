@@ -72,7 +72,7 @@ async def test_a_secret_that_a_tool_returns_is_in_no_event_and_no_blob(open_worl
     assert state.status == "succeeded"
     assert canaries(await everything_of(world)) == []
     assert canaries(state.finished.answer) == []
-    assert REDACTED in await everything_of(world)
+    assert (REDACTED if secret == FROM_ENVIRONMENT else "[secret:sec_") in await everything_of(world)
 
 
 async def test_a_secret_in_a_request_a_reply_an_error_or_a_reason_is_in_no_event(open_world: Any):
@@ -407,7 +407,7 @@ def test_a_port_at_the_end_of_a_text_is_not_a_password(text: str) -> None:
 class _Thorough(Redactor):
     """Looks for secrets with its patterns in every text."""
 
-    def _may_hold_secret(self, written: str) -> bool:
+    def may_hold_secret(self, written: str) -> bool:
         return True
 
 
@@ -442,7 +442,7 @@ TEXTS = st.lists(st.sampled_from((*PARTS, *SECRETS)) | st.text(max_size=12), max
 @given(TEXTS)
 def test_the_fast_search_misses_no_secret(text: str) -> None:
     assert Redactor(SECRETS).text(text) == _Thorough(SECRETS).text(text)
-    assert Redactor(SECRETS).unfinished(text) == _Thorough(SECRETS).unfinished(text)
+    assert Redactor(SECRETS).settled(text) == _Thorough(SECRETS).settled(text)
     note = NoteEmitted(attempt="w/a1", message=text)
     assert Redactor(SECRETS).value(note) == _Thorough(SECRETS).value(note)
 

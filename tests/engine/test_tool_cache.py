@@ -18,7 +18,6 @@ from leadhand.core.run import RunStatus
 from leadhand.core.tool import ToolReturn
 from leadhand.engine.calls import tool_calls
 from leadhand.engine.calls.tool_cache import may_keep
-from leadhand.engine.log import RunLog
 from leadhand.stores.opening import open_store
 from leadhand.tools.decorator import tool
 from leadhand.tools.tool import Tool
@@ -190,9 +189,9 @@ async def test_large_results_are_searched_for_secrets_on_another_thread(
 ):
     threads: list[str] = []
 
-    def noted(log: RunLog, returned: ToolReturn) -> bool:
+    def noted(returned: ToolReturn) -> bool:
         threads.append(threading.current_thread().name)
-        return may_keep(log, returned)
+        return may_keep(returned)
 
     monkeypatch.setattr(tool_calls, "may_keep", noted)
     looked = Looked()

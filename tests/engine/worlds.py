@@ -12,7 +12,7 @@ from memory_store import MemoryStore
 
 from leadhand.app.export.run_document import run_document
 from leadhand.core.approval import args_hash
-from leadhand.core.events import AnyEvent, ApprovalAnswered, Entry, RunStarted
+from leadhand.core.events import AnyEvent, ApprovalAnswered, Entry
 from leadhand.core.evolve import replay
 from leadhand.core.limits import NOTHING, Concurrency, Limits, Money, SharedBudget
 from leadhand.core.run import ModelChoice, RunDefinition, RunStatus, WorkerCalls
@@ -132,7 +132,7 @@ class World:
             **more,
         )
         run_id = f"run_{next(self._numbers)}"
-        await self.store.create(run_id, self.redactor.value(RunStarted(definition=definition)))
+        await RunLog(self.store, run_id, self.redactor).create(definition)
         return run_id
 
     async def drive(

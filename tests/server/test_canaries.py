@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
+from kept import kept_in
 from server.conftest import OpenServer
 from server.doors import Served
 from server.streams import first, rest
@@ -94,11 +95,6 @@ def _digests(value: Any) -> list[str]:
             return []
 
 
-def kept_in(home: Path) -> bytes:
-    """Every byte in the home: the database with its journal, and the files of runs."""
-    return b"".join(path.read_bytes() for path in sorted(home.rglob("*")) if path.is_file())
-
-
 @pytest.fixture
 def log() -> Iterator[io.StringIO]:
     """What the server's log says, down to its smallest detail; not what the test's own client says."""
@@ -145,6 +141,7 @@ async def test_a_secret_shows_nowhere(
         assert canary not in said
         assert canary.encode() not in kept
         assert canary not in log.getvalue()
+    assert CANARY.encode() not in kept_in(home, "meta"), "what the environment has is in no table"
     assert "/api/tools/crash/call" in log.getvalue()
 
 
@@ -174,7 +171,7 @@ async def test_a_secret_in_the_instructions_of_a_run_shows_nowhere(serve: OpenSe
     run_id = (await served.door.post("/api/runs", body)).json()["run_id"]
     await served.door.over(run_id)
     said, kept = await said_by(served, run_id), kept_in(home)
-    assert "[redacted] or [redacted]" in said
+    assert "[redacted] or [secret:sec_" in said
     for canary in (CANARY, PATTERN[8:]):
         assert canary not in said
         assert canary.encode() not in kept
@@ -185,6 +182,9 @@ async def test_a_key_is_kept_nowhere(serve: OpenServer, home: Path, log: io.Stri
     key = await served.door.key("ann", Scope.ADMIN)
     secret = key["authorization"].removeprefix("Bearer ")
     run_id = await served.door.started(f"measure {secret}", headers=key)
+    (asked,) = await served.door.asked(run_id)
+    assert "a secret of the request" in str(asked)
+    await served.door.post(f"/api/approvals/{asked['approval_id']}", {"decision": "deny"}, headers=key)
     opened = await served.door.post("/api/session", {"key": secret})
     token = opened.cookies["leadhand_session"]
     await served.door.over(run_id)

@@ -103,9 +103,9 @@ def test_a_text_that_cannot_be_shown_yet_is_not_read_again_with_each_piece(begin
     read: list[int] = []
 
     class Counting(Redactor):
-        def unfinished(self, written: str) -> tuple[str, str]:
+        def settled(self, written: str) -> int:
             read.append(len(written))
-            return super().unfinished(written)
+            return super().settled(written)
 
     passed: list[str] = []
     writer = DraftWriter(Counting(), passed.append)
@@ -234,8 +234,8 @@ def test_a_long_text_is_passed_on_word_by_word_and_each_word_is_read_once(first:
     each = said(first, *words) if first else said(*words)
     assert each[-2001:-1] == [shown + "".join(words[: number + 1]) for number in range(2_000)]
 
-    settled = REDACTOR.unfinished(first + "".join(words))[1]
-    assert settled == "", "all of it is read again with the next word"
+    settled = REDACTOR.settled(first + "".join(words))
+    assert settled == len(first + "".join(words)), "all of it is read again with the next word"
 
 
 def test_a_text_that_starts_again_is_passed_on_from_its_start() -> None:

@@ -231,6 +231,11 @@ class ToolSpec(Value):
         return self.effect is not Effect.PURE and not self.import_path.startswith("leadhand.")
 
     @property
+    def keeps_references(self) -> bool:
+        """Whether it only passes on what workers wrote, within the run: references to secrets stay as they are."""
+        return self.delegate or (self.toolset in OF_RUN and self.import_path.startswith("leadhand."))
+
+    @property
     def reads_workers(self) -> bool:
         """Whether it returns only what workers wrote: files and todos, which prove nothing by themselves."""
         return self.import_path.startswith("leadhand.tools.research.")

@@ -248,7 +248,8 @@ def subtask_step(key: str, subtask: Subtask) -> Step:
 class OpenCall(Value):
     """An open call of a parked attempt: it waits for approval, for confirmation that it happened, for the answer to a
     ``question`` of its tool, or (``asks``) for what its tool asked of the controller. ``hook`` changed its arguments
-    named in ``changed``, or asks for approval."""
+    named in ``changed``, or asks for approval. ``secrets`` are the arguments with secrets that need
+    approval, each with what it has in words."""
 
     call_id: str
     kind: Literal["approval", "effect", "question", "asks"]
@@ -257,6 +258,7 @@ class OpenCall(Value):
     hook: str = Field(default="", exclude_if=operator.not_)
     changed: tuple[str, ...] = Field(default=(), exclude_if=operator.not_)
     reason: str = Field(default="", exclude_if=operator.not_)
+    secrets: dict[str, str] = Field(default={}, exclude_if=operator.not_)
 
     @property
     def answered_by_run(self) -> bool:

@@ -49,7 +49,8 @@ async def fork(
     of the first run.
 
     Its budget includes what had been spent by then; its time limit starts again. It asks again about every call that
-    was not made by then. Raises NoSuchRun, and UsageError for an event from which a run cannot continue.
+    was not made by then. Its calls can use the secrets of the first run. Raises NoSuchRun,
+    and UsageError for an event from which a run cannot continue.
     """
     entries = await store.read(run_id)
     last = next((entry.seq for entry in entries if isinstance(entry.event, RunFinished)), entries[-1].seq + 1)
@@ -62,7 +63,7 @@ async def fork(
     assert isinstance(started, RunStarted)
     origin = ForkPoint(run_id=run_id, seq=at)
     definition = with_turns(started.definition, turns or {}).evolve(forked_from=origin, submission="", **changes)
-    created = await store.create(new_id, RunStarted(definition=definition))
+    created = await store.create(new_id, RunStarted(definition=definition), secrets=await store.secrets(run_id))
     plans = _plans([entry.event for entry in entries[:at]])
     kept = [_unshared(entry.event) for entry in entries[:at] if not _left_out(entry.event, plans)]
     if definition.limits != started.definition.limits or any(

@@ -9,6 +9,7 @@ from itertools import islice
 from typing import Any
 
 from leadhand.core.errors import Failure, FailureClass
+from leadhand.core.secret import has_secret
 from leadhand.core.state import RunState
 from leadhand.core.tool import ToolSpec
 from leadhand.core.value import Json, compact_json, is_object, json_problem, object_of, shown
@@ -26,8 +27,6 @@ _OWN_PART = r'#(?:/(?:\$defs|definitions)/[^/"%~]+)?"'
 _OTHER_REFERENCE = re.compile(
     rf'"(\$(?:id|anchor|dynamicAnchor|dynamicRef|recursiveRef|ref(?!":"{_OWN_PART})))":"([^"]*)"'
 )
-OF_A_SECRET = "a secret in it, which is not recorded, cannot be used"
-"""The problem of a value that has no problem without its secrets."""
 
 
 def supplied_problems(state: RunState, key: str, value: Json) -> list[str]:
@@ -40,13 +39,30 @@ def supplied_problems(state: RunState, key: str, value: Json) -> list[str]:
     return schema_problems(output, value) if output is not None else []
 
 
-def schema_problems(schema: dict[str, Any], instance: Json, *, complete: bool = True) -> list[str]:
+def schema_problems(
+    schema: dict[str, Any], instance: Json, *, complete: bool = True, secrets: bool = False
+) -> list[str]:
     """Return how a value violates a JSON schema (draft 2020-12), at most eight sentences. ``complete`` False forgives
-    missing fields of the value itself, and references where something else belongs."""
+    missing fields of the value itself, and references where something else belongs; ``secrets`` forgives references to
+    secrets, which :func:`secret_problems` checks."""
     errors = _validator(compact_json(schema)).iter_errors(deepcopy(instance))
-    found = islice((each for each in errors if complete or not _is_open(each)), _MOST_PROBLEMS)
+    counted = (each for each in errors if not (secrets and _is_secret(each)) and (complete or not _is_open(each)))
+    found = islice(counted, _MOST_PROBLEMS)
     said = (f"{'.'.join(str(part) for part in error.instance_path)}: {error.message}" for error in found)
     return [each.removeprefix(": ").replace('" is a required property', '" is missing') for each in said]
+
+
+def _is_secret(error: Any) -> bool:
+    """Whether an error is about a value that refers to a secret, or about one of several shapes that it may have."""
+    is_choice = error.schema_path[-1] in ("anyOf", "oneOf")
+    return (is_choice or isinstance(error.instance, str)) and has_secret(error.instance)
+
+
+def secret_problems(tool: ToolSpec, args: Mapping[str, Json]) -> list[str]:
+    """Return how the arguments of a call violate its schema, with its secrets in them, none of which is shown."""
+    errors = islice(_validator(compact_json(tool.parameters)).iter_errors(deepcopy(args)), _MOST_PROBLEMS)
+    at = ((".".join(map(str, each.instance_path)) or "a value", each.schema_path[-1]) for each in errors)
+    return [f"{place}: the secret does not fit the schema ({keyword})" for place, keyword in at]
 
 
 def _is_open(error: Any) -> bool:
@@ -135,7 +151,7 @@ def argument_problems(tool: ToolSpec, args: Mapping[str, Json], *, complete: boo
     """What is wrong with a call's arguments. ``complete`` False forgives missing ones and unresolved references."""
     if problem := json_problem(args):
         return [f"they cannot be stored as JSON: {problem}"]
-    return schema_problems(tool.parameters, args, complete=complete)
+    return schema_problems(tool.parameters, args, complete=complete, secrets=True)
 
 
 def proposed_problems(work: Work, value: Json) -> list[str]:

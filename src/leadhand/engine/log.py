@@ -1,18 +1,25 @@
-"""The log of a run, as the engine writes it: events are redacted, and large payloads become blobs."""
+"""The log of a run, as the engine writes it: secrets become references, and large payloads become blobs."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Awaitable, Mapping, Sequence
-from typing import Any, cast
+from collections.abc import Awaitable, Iterable, Mapping, Sequence
+from typing import Any, TypeVar, cast
 
 from leadhand.core.artifact import blob_of, pack
-from leadhand.core.events import AnyEvent, Entry, NoteEmitted
-from leadhand.core.value import FrozenDict, Json, compact_json, frozen
+from leadhand.core.events import AnyEvent, Entry, NoteEmitted, QuestionAnswered, RunStarted, SignalSent
+from leadhand.core.run import RunDefinition
+from leadhand.core.secret import OF_REQUEST, Secret, has_secret
+from leadhand.core.value import FrozenDict, Json, Value, compact_json, frozen
 from leadhand.engine.redaction import Redactor
+from leadhand.engine.secrets import RunSecrets
 from leadhand.engine.sent_requests import SentRequests
 from leadhand.ports import ContextStore
 from leadhand.ports.heads import RunHead
+
+_V = TypeVar("_V", bound=Value)
+_FROM_OUTSIDE = (QuestionAnswered, SignalSent)
+"""Events with text that people or programs wrote: nothing in it refers to a secret."""
 
 
 class RunLog:
@@ -22,7 +29,18 @@ class RunLog:
         self._store = store
         self._redactor = redactor
         self.run_id = run_id
-        self.requests = SentRequests(redactor)
+        self.secrets = RunSecrets.of(store, run_id, redactor)
+        self.requests = SentRequests(redactor, self.secrets)
+
+    async def create(self, definition: RunDefinition, **jobs: Any) -> Entry:
+        """Create the run. What it follows up may refer to secrets of the earlier run, which this run then has, too."""
+        follows, seal = definition.follows, self.secrets.sealing(OF_REQUEST, foreign=True)
+        if follows is not None and has_secret(compact_json(follows.model_dump(mode="json"))):
+            self.secrets.add(await self._store.secrets(follows.run_id))
+        given = definition.model_copy(update={"follows": None})
+        given = seal.value(given, given.model_dump_json())
+        started = RunStarted(definition=given.model_copy(update={"follows": follows}) if follows is not None else given)
+        return await self._store.create(self.run_id, started, **self._new((started.body,)), **jobs)
 
     def append(
         self,
@@ -36,8 +54,10 @@ class RunLog:
         """Reserve a place in the log at once; await the result to wait for the commit. Raises as the store's append
         does; ``begins`` is only for stores that are shared.
         """
-        clean: Sequence[AnyEvent] = [self._redactor.value(event, event.body) for event in events]
+        clean: Sequence[AnyEvent] = [self._sealed(event) for event in events]
         shared: dict[str, Any] = {name: value for name, value in (("begins", begins), ("head", head)) if value}
+        if self.secrets:
+            shared |= self._new([*(event.body for event in clean), *(blobs or {}).values()])
         return self._store.append(self.run_id, clean, epoch=epoch, current=current, blobs=blobs, **shared)
 
     def note(self, attempt: str, message: object) -> None:
@@ -48,18 +68,26 @@ class RunLog:
         """Return the entries of the run so far, those with a sequence above ``after``, and at most ``limit``."""
         return await self._store.read(self.run_id, after, limit)
 
-    def redacted(self, text: str) -> str:
-        """Return a text as the log holds it."""
-        return self._redactor.text(text)
+    def _sealed(self, event: AnyEvent) -> AnyEvent:
+        foreign = isinstance(event, _FROM_OUTSIDE)
+        if not (foreign or self.secrets or self._redactor.may_hold_secret(event.body)):
+            return event
+        return self.secrets.sealing(OF_REQUEST if foreign else "", foreign=foreign).value(event, event.body)
 
-    def redacted_value(self, value: Json) -> Json:
-        """Return JSON as the log holds it; the same object if it contains no secrets."""
-        return self._redactor.json(value)
+    def _new(self, written: Iterable[str | bytes]) -> dict[str, tuple[Secret, ...]]:
+        """Return the secrets to write with what is written, for the store."""
+        return {"secrets": named} if (named := self.secrets.named_in(written)) else {}
+
+    def sealed(self, value: _V, origin: str, tool: str = "", given: Iterable[str] = (), *, foreign: bool = True) -> _V:
+        """Return what came from ``origin``, and of a call was returned by ``tool``, as the engine works with it and the
+        log holds it: with references in place of its secrets, and of those that the call was ``given``."""
+        seal = self.secrets.sealing(origin, tool, given, foreign=foreign)
+        return seal.value(value, value.model_dump_json())
 
     def pack(self, payload: Json) -> tuple[Json, dict[str, bytes]]:
-        """Return a payload for an event, and the blobs to append with the event, both redacted."""
+        """Return a payload for an event, and the blobs to append with the event, both without secrets."""
         written = compact_json(payload)
-        clean = self._redactor.json(payload, written)
+        clean = self.secrets.sealing().json(payload, written)
         return pack(clean, written if clean is payload else "")
 
     async def unpack(self, payload: Json) -> Json:

@@ -62,7 +62,8 @@ def _question(state: RunState, key: str, attempt: str, call: OpenCall) -> Approv
         origins={
             name: f"the hook {call.hook}" if name in call.changed else _origin(state, key, name, call)
             for name in call.args
-        },
+        }
+        | {name: f"{secret}, which would be sent to {call.tool}" for name, secret in call.secrets.items()},
         by_hand=call.kind == "approval" and is_by_hand(state, step),
         hook=call.hook,
         hook_reason=call.reason,

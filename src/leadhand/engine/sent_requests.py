@@ -19,6 +19,7 @@ from leadhand.core.conversation import AssistantMessage, Message, SystemMessage
 from leadhand.core.events import Entry, ModelCallBegan
 from leadhand.core.value import compact_json
 from leadhand.engine.redaction import Redactor
+from leadhand.engine.secrets import RunSecrets
 from leadhand.ports import ContextStore
 from leadhand.ports.models import ModelRequest
 
@@ -34,8 +35,8 @@ class Packed(NamedTuple):
 class SentRequests:
     """The requests of one attempt. Remembers the last one, since most requests begin as the one before did."""
 
-    def __init__(self, redactor: Redactor) -> None:
-        self._redactor = redactor
+    def __init__(self, redactor: Redactor, secrets: RunSecrets) -> None:
+        self._redactor, self._secrets = redactor, secrets
         self._packed: tuple[Any, tuple[Message, ...]] = None, ()
         self._last = "", self._packed
 
@@ -51,7 +52,7 @@ class SentRequests:
         if before and common == common_before and messages[: len(before)] == before:
             messages = messages[len(before) :]
         else:
-            continues, (blob, body) = "", _stored(self._redactor, _head(request, request.messages[:first]))
+            continues, (blob, body) = "", self._stored(_head(request, request.messages[:first]))
             parts.append(blob)
             blobs[blob.digest] = body
         for each in messages:
@@ -60,10 +61,17 @@ class SentRequests:
             elif each.size <= BLOB_ABOVE:
                 parts.append(each)
             else:
-                blob, body = _stored(self._redactor, each.model_dump_json())
+                blob, body = self._stored(each.model_dump_json())
                 parts.append(blob)
                 blobs[blob.digest] = body
         return Packed(continues, tuple(parts), blobs)
+
+    def _stored(self, written: str) -> tuple[Blob, bytes]:
+        if not self._secrets and (clean := _without_secrets(self._redactor, written)) is not None:
+            return clean
+        clean = self._secrets.sealing().json(value := json.loads(written), written)
+        body = (written if clean is value else compact_json(clean)).encode()
+        return Blob(digest=digest_of(body), size=len(body)), body
 
     def written(self, call_id: str) -> None:
         """Take note that the request that was packed last is in the log."""
@@ -82,10 +90,11 @@ def _head(request: ModelRequest, instructions: Sequence[Message]) -> str:
 
 
 @lru_cache(maxsize=64)
-def _stored(redactor: Redactor, written: str) -> tuple[Blob, bytes]:
-    value = json.loads(written)
-    clean = redactor.json(value, written)
-    body = (written if clean is value else compact_json(clean)).encode()
+def _without_secrets(redactor: Redactor, written: str) -> tuple[Blob, bytes] | None:
+    """Return a part that certainly has no secret as a blob, which the attempts of many runs have in common."""
+    if redactor.may_hold_secret(written):
+        return None
+    body = written.encode()
     return Blob(digest=digest_of(body), size=len(body)), body
 
 

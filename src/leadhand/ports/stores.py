@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Protocol, Unpack, runtime_checkable
 
 from leadhand.core.artifact import FileVersion
 from leadhand.core.events import AnyEvent, Entry, RunStarted
+from leadhand.core.secret import Secret
 from leadhand.core.value import Json
 
 if TYPE_CHECKING:
@@ -26,8 +27,16 @@ class ContextStore(Protocol):
         """The id of this process at the store: the owner of the runs that it drives."""
         ...
 
-    async def create(self, run_id: str, started: RunStarted) -> Entry:
-        """Create a run, owned by this host under epoch 1. Raises UsageError if the id is in use."""
+    @property
+    def secret_key(self) -> bytes:
+        """What makes ids of secrets of their values: random, of this store alone, and in no copy for people."""
+        ...
+
+    async def create(self, run_id: str, started: RunStarted, *, secrets: Sequence[Secret] = ()) -> Entry:
+        """Create a run, owned by this host under epoch 1, with the ``secrets`` to which its first event refers.
+
+        Raises UsageError if the id is in use.
+        """
         ...
 
     def append(
@@ -39,6 +48,7 @@ class ContextStore(Protocol):
         current: str | None = None,
         blobs: Mapping[str, bytes] | None = None,
         head: RunHead | None = None,
+        secrets: Sequence[Secret] = (),
     ) -> Awaitable[list[Entry]]:
         """Write events, all or none, and return their entries once they are committed.
 
@@ -46,7 +56,8 @@ class ContextStore(Protocol):
         commit. ``epoch`` fences decisions: raises :class:`~leadhand.core.errors.Fenced` if the run has a newer epoch.
         ``current`` fences a ``once`` call on its attempt: :class:`StaleAttempt`. Reservations in ``ModelCallBegan``
         are taken from the run's allowance, and from each they name in ``within``, in the same transaction:
-        :class:`BudgetRefused` (see :mod:`leadhand.core.budget`). ``blobs`` (by digest) are stored with them.
+        :class:`BudgetRefused` (see :mod:`leadhand.core.budget`). ``blobs`` (by digest) and the ``secrets`` to which the
+        events refer are stored with them.
 
         ``head`` is the head of the run after the events, for its line in lists. It counts if ``epoch`` is given, or if
         its ``seq`` is that of the last event: if the process that folded the run has seen everything. Without events,
@@ -56,6 +67,10 @@ class ContextStore(Protocol):
 
     async def read(self, run_id: str, after: int = 0, limit: int | None = None) -> list[Entry]:
         """Return the entries with a sequence above ``after``, in order, at most ``limit``."""
+        ...
+
+    async def secrets(self, run_id: str) -> list[Secret]:
+        """Return the secrets of a run; none of a run that was deleted. Only what makes a call may ask for them."""
         ...
 
     def follow(self, run_id: str, after: int = 0) -> AsyncGenerator[list[Entry]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 
 from leadhand.core.errors import StoreError
@@ -28,6 +29,7 @@ def _amounts(*names: str, null: str = " NOT NULL") -> str:
 # reservations: ``scopes`` are what a reservation was taken from, besides the run: a JSON list, empty text for none.
 # blobs: ``used_at`` is when content was last written, or asked for by a run that will name it.
 # named: which content the events of a run name.
+# secrets: what references to secrets stand for, as JSON. Only a tool call reads it; meta has the key of their ids.
 # places: what each process has of a shared limit, and how much more it waits for; see places.py.
 # records: API keys, whose ``record_key`` is the SHA-256 of the key and whose name is NULL once they are revoked, and
 # webhooks, with secrets as they are, since they sign.
@@ -36,7 +38,7 @@ def _amounts(*names: str, null: str = " NOT NULL") -> str:
 # ``limit_us`` is the time without a heartbeat after which it counts as dead.
 # run_texts: ``words`` are those of the texts of the events through ``seq``, with a space in between.
 EVERYWHERE = f"""
-CREATE TABLE meta (version BIGINT NOT NULL);
+CREATE TABLE meta (version BIGINT NOT NULL, secret_key BYTES NOT NULL);
 CREATE TABLE runs (
     run_id TEXT NOT NULL PRIMARY KEY, flow TEXT NOT NULL, request TEXT NOT NULL, searched TEXT NOT NULL,
     status TEXT NOT NULL, model TEXT NOT NULL, created_at BIGINT NOT NULL, finished_at BIGINT,
@@ -68,6 +70,10 @@ CREATE TABLE reservations (
 CREATE TABLE blobs (digest TEXT NOT NULL PRIMARY KEY, used_at BIGINT NOT NULL, body BYTES NOT NULL);
 CREATE TABLE named (digest TEXT NOT NULL, run_id TEXT NOT NULL, PRIMARY KEY (digest, run_id));
 CREATE INDEX named_by_run ON named (run_id);
+CREATE TABLE secrets (
+    run_id TEXT NOT NULL, secret_id TEXT NOT NULL, origin TEXT NOT NULL, tool TEXT NOT NULL, value TEXT NOT NULL,
+    PRIMARY KEY (run_id, secret_id, origin)
+);
 CREATE TABLE gates (name TEXT NOT NULL PRIMARY KEY, free_at BIGINT NOT NULL);
 CREATE TABLE places (
     name TEXT NOT NULL, host TEXT NOT NULL, held BIGINT NOT NULL, wanted BIGINT NOT NULL, priority BIGINT NOT NULL,
@@ -168,4 +174,4 @@ def create_tables(connection: Connection, *, alone: bool) -> None:
         from procrastinate.schema import SchemaManager
 
         connection.execute(SchemaManager.get_schema())
-    connection.execute("INSERT INTO meta (version) VALUES (?)", (VERSION,))
+    connection.execute("INSERT INTO meta (version, secret_key) VALUES (?, ?)", (VERSION, os.urandom(32)))

@@ -12,6 +12,7 @@ from weakref import WeakSet
 
 from leadhand.core.errors import StoreError
 from leadhand.core.events import AnyEvent, Entry, RunStarted
+from leadhand.core.secret import Secret
 from leadhand.ports.heads import RunHead
 from leadhand.ports.hosts import HostLine, QueueInfo
 
@@ -83,6 +84,10 @@ class SqlContextStore(Changes, Listings, Records, Places, SideTables, Upkeep):
         return self._hold.host
 
     @property
+    def secret_key(self) -> bytes:
+        return self._writer.secret_key
+
+    @property
     def name(self) -> str:
         """The name of the database for people: a path, or a URL without its password."""
         return self._database.name
@@ -104,9 +109,11 @@ class SqlContextStore(Changes, Listings, Records, Places, SideTables, Upkeep):
         """Whether other machines can use the same database."""
         return not self._database.dialect.alone
 
-    async def create(self, run_id: str, started: RunStarted, *, jobs: Sequence[Job] = ()) -> Entry:
+    async def create(
+        self, run_id: str, started: RunStarted, *, secrets: Sequence[Secret] = (), jobs: Sequence[Job] = ()
+    ) -> Entry:
         """Create a run as the port says; with ``jobs``, which are committed with it, no process owns the run."""
-        return await self._writer.submit(Create(run_id, encode(started), jobs))
+        return await self._writer.submit(Create(run_id, encode(started), jobs, secrets))
 
     def append(
         self,
@@ -118,6 +125,7 @@ class SqlContextStore(Changes, Listings, Records, Places, SideTables, Upkeep):
         begins: str | None = None,
         blobs: Mapping[str, bytes] | None = None,
         head: RunHead | None = None,
+        secrets: Sequence[Secret] = (),
     ) -> Awaitable[list[Entry]]:
         """Write events as the port says. ``begins`` is an attempt that must neither have begun nor ended: StaleAttempt.
 
@@ -127,7 +135,7 @@ class SqlContextStore(Changes, Listings, Records, Places, SideTables, Upkeep):
             encoded = [encode(event) for event in events]
         except StoreError as error:
             return failed(error)
-        return self._writer.submit(Append(run_id, encoded, epoch, current, begins, blobs or {}, head))
+        return self._writer.submit(Append(run_id, encoded, epoch, current, begins, blobs or {}, head, secrets))
 
     async def read(self, run_id: str, after: int = 0, limit: int | None = None) -> list[Entry]:
         return await self._ask(read_entries, run_id, after, limit)

@@ -20,6 +20,7 @@ from leadhand.core.errors.advice import Advice
 from leadhand.core.events import AnyEvent, Entry, ModelCallBegan, RunClaimed, RunStarted
 from leadhand.core.limits import NOTHING, Ceiling, Money
 from leadhand.core.run import ENDED, RunStatus
+from leadhand.core.secret import Secret
 from leadhand.ports.heads import RunHead
 from leadhand.ports.webhooks import messages
 
@@ -46,6 +47,7 @@ ALLOWANCES = Table(
 )
 
 NAMED = Table("named", "digest, run_id")
+SECRETS = Table("secrets", "run_id, secret_id, origin, tool, value")
 DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
 AGAIN = " ON CONFLICT (digest) DO UPDATE SET used_at = {now}"
 """Keeps content that is there from being deleted at the same moment, before the event that names it is committed."""
@@ -60,6 +62,7 @@ class Create(NamedTuple):
     run_id: str
     started: Encoded
     jobs: Sequence[Job] = ()
+    secrets: Sequence[Secret] = ()
 
 
 class Append(NamedTuple):
@@ -76,6 +79,7 @@ class Append(NamedTuple):
     begins: str | None = None
     blobs: Mapping[str, bytes] = {}
     head: RunHead | None = None
+    secrets: Sequence[Secret] = ()
 
     @property
     def metered(self) -> list[AnyEvent]:
@@ -124,6 +128,7 @@ class LogTransaction:
         self._jobs: list[Job] = []
         self._events: list[Row] = []
         self._blobs: dict[str, bytes] = {}
+        self._secrets: set[Row] = set()
         self._dialect = dialect
         self._load(operations)
 
@@ -173,6 +178,7 @@ class LogTransaction:
         BLOBS.insert(connection, blobs, AGAIN.format(now=self._dialect.now))
         named = {(digest, event[0]) for event in self._events for digest in DIGEST.findall(event[-1])}
         NAMED.insert(connection, sorted(named), " ON CONFLICT DO NOTHING")
+        SECRETS.insert(connection, sorted(self._secrets), " ON CONFLICT DO NOTHING")
         DELIVERIES.insert(connection, deliveries)
         if self._jobs:
             defer(connection, self._jobs)
@@ -204,6 +210,7 @@ class LogTransaction:
                 refused.may_fit &= not refused.shared or self._is_reserved(refused.scope)
                 raise
         self._blobs.update(append.blobs)
+        self._secrets.update((append.run_id, *each) for each in append.secrets)
         entries = self._enter(append.run_id, row, append.events)
         if append.head is not None:
             row.list_as(append.head, decided=append.epoch is not None)
@@ -234,6 +241,7 @@ class LogTransaction:
         owner = None if create.jobs else self._hold.host
         row = RunRow.of(create.run_id, started, owner, self._at, self._shared)
         self._jobs += create.jobs
+        self._secrets.update((create.run_id, *each) for each in create.secrets)
         self._rows[create.run_id] = row
         (entry,) = self._enter(create.run_id, row, [create.started])
         return entry

@@ -17,13 +17,14 @@ from leadhand.core.artifact import digest_of
 from leadhand.core.errors import NoSuchRun, RunOwned, StoreError, UnreadableRun, UsageError, no_such_run
 from leadhand.core.errors.advice import Advice
 from leadhand.core.run import ENDED
+from leadhand.core.secret import Secret
 
 from .codec import microseconds, read_entries
 from .connection import Connection, Table, Unavailable, among, batched
 from .parts import StorePart
 
 KINDS = ("requests", "tokens", "nanousd")
-OF_RUNS = ("events", "changes", "reservations", "allowances", "deliveries", "run_texts", "named", "runs")
+OF_RUNS = ("events", "changes", "reservations", "allowances", "deliveries", "run_texts", "named", "secrets", "runs")
 """The tables whose rows belong to one run."""
 TAKEN = Table("reservations", "requests, tokens, nanousd, shared")
 SPEND = f"""
@@ -36,6 +37,12 @@ KEPT_US = 3_600_000_000
 """Microseconds that content is kept although no event names it yet: its event is written after it."""
 KEEP = " ON CONFLICT (digest) DO UPDATE SET used_at = excluded.used_at"
 REFERENCE = re.compile(r'"\$blob":"(sha256:[0-9a-f]{64})"')
+WITHOUT_SECRETS = (
+    "PRAGMA copy.secure_delete = ON",
+    "DELETE FROM copy.secrets",
+    "UPDATE copy.meta SET secret_key = randomblob(32)",
+)
+"""A copy is for people, so it has no values of secrets, and nothing by which their ids could be guessed."""
 AT_ONCE = 20
 """Runs deleted in one transaction, so that others never wait long."""
 
@@ -48,6 +55,10 @@ class Upkeep(StorePart):
         if not rows or not isinstance(rows[0][0], bytes):  # it is missing or damaged
             raise KeyError(digest)
         return rows[0][0]
+
+    async def secrets(self, run_id: str) -> list[Secret]:
+        rows = await self._rows("SELECT secret_id, origin, tool, value FROM secrets WHERE run_id = ?", run_id)
+        return [Secret(*row) for row in rows]
 
     async def put_blob(self, content: bytes) -> str:
         digest = digest_of(content)
@@ -167,6 +178,9 @@ class Upkeep(StorePart):
                 with closing(self._database.connect(writes=False)) as connection:
                     connection.execute("PRAGMA query_only = OFF")  # SQLite counts the copy as a write
                     connection.execute("VACUUM INTO ?", (str(draft),))
+                    connection.execute("ATTACH ? AS copy", (str(draft),))
+                    for statement in WITHOUT_SECRETS:
+                        connection.execute(statement)
                 draft.rename(target)
             finally:
                 draft.unlink(missing_ok=True)

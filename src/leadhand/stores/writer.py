@@ -62,6 +62,7 @@ class Writer:
         self._database = database
         self._session = Session(database, patience_s, writes=True)
         self._held_with: Connection | None = None
+        self.secret_key = b""
         self._hold = hold
         self._now = now
         self._publish = publish
@@ -125,6 +126,7 @@ class Writer:
         connection.prepare()
         if not created:
             create(connection, self._database)
+        ((self.secret_key,),) = connection.execute("SELECT secret_key FROM meta")
         self._take_hold(connection)
 
     def _take_hold(self, connection: Connection) -> None:

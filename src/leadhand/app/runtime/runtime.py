@@ -24,7 +24,7 @@ from leadhand.app.settings import Settings
 from leadhand.app.telemetry.run_lines import note_begin, note_end
 from leadhand.app.telemetry.tracing import telemetry
 from leadhand.core.errors import ConfigurationError, UnreadableRun
-from leadhand.core.events import AnyEvent, Entry, RunStarted
+from leadhand.core.events import AnyEvent, Entry
 from leadhand.core.evolve import foreseen, start
 from leadhand.core.run import RunStatus
 from leadhand.core.state import RunState
@@ -163,7 +163,7 @@ class Runtime:
         run_id = once.run_id if once is not None else new_run_id()
         handed = self.cluster is not None and handed_over
         jobs: dict[str, Any] = {"jobs": Membership.jobs(run_id, definition.priority)} if handed else {}
-        entry = await self.store.create(run_id, self.redactor.value(RunStarted(definition=definition)), **jobs)
+        entry = await self.log(run_id).create(definition, **jobs)
         if isinstance(run.output, type):
             self._outputs[run_id] = run.output
         self.give(run_id, run.deps)

@@ -82,6 +82,13 @@ def asks_person(tool: str, question: str) -> Failure:
     return Failure.of(f"{tool} asks: {question}", ASKS_PERSON, FailureClass.BLOCKED, "answer its question")
 
 
+def no_such_secret(reference: str) -> Failure:
+    """Return the failure of a call with a reference that leads nowhere."""
+    message = f"{reference} refers to no secret of this run: it was deleted, is of another run, or was made up"
+    action = "call the tool that returns the secret again"
+    return Failure.of(message, "no_such_secret", FailureClass.INVALID, action)
+
+
 def unreadable(tool: str, failure: Failure) -> Failure:
     """Return the failure of a ``once`` call that returned what cannot be used, for the reason in ``failure``."""
     message = f"{tool} was called, but its result cannot be used: {failure.message}"

@@ -11,6 +11,7 @@ from typing import NamedTuple
 from leadhand.core.errors import AWAY, HOOK_FAILED, BudgetRefused, ConfigurationError, Failure, FailureClass
 from leadhand.core.events import ModelCallBegan, ModelCallReturned
 from leadhand.core.limits import Money, Usage
+from leadhand.core.secret import OF_MODEL
 from leadhand.core.value import Json, is_object, json_problem
 from leadhand.engine.calls.limiter import Limiter
 from leadhand.engine.calls.pace import Pace
@@ -193,7 +194,7 @@ class ModelCalls:
             # Adapters enforce the deadline themselves, with a better message; this is for those that do not.
             async with asyncio.timeout(request.deadline_s + min(SLACK_S, request.deadline_s / 10)):
                 received = await self._models.ask(request, on_text)
-            usage, checked = _priced(profile, received.usage), await _checked(call, received)
+            usage, checked = _priced(profile, received.usage), await _checked(log, call, received)
             if isinstance(checked, Failure):
                 failed = ModelError(checked, usage)
             else:
@@ -258,13 +259,16 @@ def _priced(profile: ModelProfile, usage: Usage, *, answered: bool = True) -> Us
     return usage.model_copy(update={"nanousd": 0 if profile.free else profile.cost(usage)})
 
 
-async def _checked(call: ModelCall, reply: ModelReply) -> ModelReply | Failure:
+async def _checked(log: RunLog, call: ModelCall, reply: ModelReply) -> ModelReply | Failure:
     """Return a reply as it is used, or why it is not used."""
     message = reply.message
     values = [reply.value, message.text, message.opaque.data if message.opaque is not None else None]
     values += [value for each in message.tool_calls for value in (each.arguments, each.raw)]
     if problem := next((problem for value in values if (problem := json_problem(value))), ""):
         return malformed(f"the answer of {call.request.model} cannot be stored as JSON: {problem}")
+    opaque, message = message.opaque, message.model_copy(update={"opaque": None})  # what is opaque stays as it is
+    clean = log.sealed(reply.model_copy(update={"message": message}), OF_MODEL, foreign=False)
+    reply = clean.model_copy(update={"message": clean.message.model_copy(update={"opaque": opaque})})
     if call.work.shape is not None and is_object(reply.value):
         reply = reply.model_copy(update={"value": without_nulls(call.work.shape, reply.value)})
     return (await call.check(reply) if call.check is not None else None) or reply

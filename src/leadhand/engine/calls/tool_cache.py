@@ -9,6 +9,8 @@ from pydantic import ValidationError
 
 from leadhand.core.errors import StoreError
 from leadhand.core.run import RunDefinition
+from leadhand.core.secret import has_secret
+from leadhand.core.text import REDACTED
 from leadhand.core.tool import CachedFrom, Effect, ToolReturn, ToolSpec
 from leadhand.core.value import Json
 from leadhand.engine.log import RunLog
@@ -64,11 +66,7 @@ class ToolCache:
             LOGGER.warning("cannot keep a tool result in the cache: %s", error.what)
 
 
-def may_keep(log: RunLog, returned: ToolReturn) -> bool:
-    """Return whether a result may be kept. Takes a while for large data.
-
-    A result with a secret, which the log does not have, is not kept, nor one that asks something of its run.
-    """
-    about = {"summary": returned.summary, "sources": [each.model_dump() for each in returned.sources]}
-    secret = log.redacted_value(about) != about or log.redacted_value(returned.raw) != returned.raw
-    return not secret and not returned.asks
+def may_keep(returned: ToolReturn) -> bool:
+    """Return whether a result may be kept: it has no secret, and asks nothing of its run."""
+    written = returned.model_dump_json()
+    return not (returned.asks or has_secret(written) or REDACTED in written)

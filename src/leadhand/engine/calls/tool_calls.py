@@ -8,8 +8,9 @@ import asyncio
 import json
 import logging
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import aclosing
+from dataclasses import replace
 from datetime import timedelta
 from functools import partial
 from math import inf
@@ -19,6 +20,7 @@ from typing import Any, cast
 from pydantic_core import to_json
 
 from leadhand.core.approval import Question
+from leadhand.core.artifact import digest_of, pack
 from leadhand.core.decide.attempts import retry_after_s
 from leadhand.core.errors import Failure, FailureClass, StaleAttempt, ToolError
 from leadhand.core.events import QuestionAnswered, QuestionAsked, ToolCallBegan, ToolCallReturned
@@ -34,7 +36,7 @@ from leadhand.core.tool import (
     WriteArtifact,
 )
 from leadhand.core.value import Json
-from leadhand.core.words.failures import asks_person, indeterminate, unreadable
+from leadhand.core.words.failures import asks_person, indeterminate, no_such_secret, unreadable
 from leadhand.engine.calls.limiter import Limiter
 from leadhand.engine.calls.permits import Bounded, TimeIsUp, rest
 from leadhand.engine.calls.tool_cache import ToolCache, may_keep
@@ -42,9 +44,22 @@ from leadhand.engine.gate import argument_problems
 from leadhand.engine.hooks import Hooks
 from leadhand.engine.log import RunLog
 from leadhand.engine.redaction import REDACTED
+from leadhand.engine.secrets import NoSuchSecret
 from leadhand.engine.threads import OnLoop, Threads, contained, failure_of
 from leadhand.engine.tool_returns import Unreadable, is_small, returned_value
-from leadhand.ports import BoundTool, Caller, Clock, ContextStore, Files, Library, ToolContext, Web, Work, Workshop
+from leadhand.ports import (
+    BoundTool,
+    Caller,
+    Clock,
+    ContextStore,
+    Files,
+    Library,
+    Replied,
+    ToolContext,
+    Web,
+    Work,
+    Workshop,
+)
 
 LOGGER = logging.getLogger("leadhand.tools")
 THREADS = 32
@@ -196,19 +211,20 @@ class ToolCalls:
             files=Files(work.artifacts, cast("Any", OnLoop(self._store)).blob),
             caller=work.caller,
             emit=partial(_emit, asyncio.get_running_loop(), log, work.attempt.attempt),
-            replied=work.replied(call.call_id),
             ask=partial(self._ask, log, call.call_id),
         )
-        returned, failure = await self.run(tool, call.args, context, work)
+        returned, failure = await self._outcome(log, work, tool, call, context)
         withheld = await self.hooks.after_tool(work, call, returned, failure)
         if withheld is not None:
             returned, failure = without_result(tool, failure, withheld)
         reply = returned or ToolReturn()
         given = {"summary": reply.summary, "raw": reply.raw, "sources": reply.sources, "sample": reply.sample}
-        result = call._replace(**given, asks=await self._kept(reply.asks), failure=failure)
-        raw = await self._returned(log, work, result, duration_ms=round((time.monotonic() - began_at) * 1_000))
+        asks, files = _kept(reply.asks)
+        result = call._replace(**given, asks=asks, failure=failure)
+        took_ms = round((time.monotonic() - began_at) * 1_000)
+        raw = await self._returned(log, work, result, files=files, duration_ms=took_ms)
         if cached is not None and tool.cache_s is not None and failure is None:
-            check = partial(may_keep, log, reply)
+            check = partial(may_keep, reply)
             if check() if is_small(reply) else await self._conversions.run(check):
                 origin = CachedFrom(run_id=log.run_id, call_id=call.call_id, at=self._clock.now())
                 await self._cache.keep(cached, tool.cache_s, reply, raw, origin)
@@ -223,13 +239,44 @@ class ToolCalls:
             async for batch in batches:
                 for event in (each.event for each in batch):
                     if isinstance(event, QuestionAnswered) and event.question_id == id_:
-                        return None if event.expired else event.text
+                        return None if event.expired else await log.secrets.reveal(event.text)
         return None
 
-    async def _returned(self, log: RunLog, work: Work, result: CallState, *before: ToolCallBegan, **more: Any) -> Json:
-        """Record the end of a call, after its start if that is given, and return its data as the log has them."""
-        pack = partial(log.pack, result.raw)  # to redact a large payload takes a while
-        raw, blobs = pack() if is_small(result.raw) else await self._conversions.run(pack)
+    async def _outcome(
+        self, log: RunLog, work: Work, tool: ToolSpec, call: CallState, context: ToolContext
+    ) -> tuple[ToolReturn | None, Failure | None]:
+        """Run the code of a tool with the secrets of its arguments, and return its outcome with references to secrets.
+
+        Leadhand's own tools of runs neither get secrets nor are taken for somebody else's.
+        """
+        args, given, replied = call.args, list[str](), work.replied(call.call_id)
+        try:
+            if not tool.keeps_references:
+                args = await log.secrets.reveal(args, given)
+            if replied is not None:  # it is for the tool that asked
+                text, state = await log.secrets.reveal([replied.text, replied.state], given)
+                context = replace(context, replied=Replied(text, state))
+        except NoSuchSecret as missing:
+            return None, no_such_secret(str(missing))
+        returned, failure = await self.run(tool, args, context, work)
+        seal = partial(log.sealed, origin=tool.origin, tool=tool.name, given=given, foreign=not tool.keeps_references)
+        if returned is not None:
+            returned = seal(returned) if is_small(returned) else await self._conversions.run(partial(seal, returned))
+        return returned, failure and seal(failure)
+
+    async def _returned(
+        self,
+        log: RunLog,
+        work: Work,
+        result: CallState,
+        *before: ToolCallBegan,
+        files: Mapping[str, bytes] | None = None,
+        **more: Any,
+    ) -> Json:
+        """Record the end of a call, after its start if that is given, with the content of ``files`` that it wrote, and
+        return its data as the log has them."""
+        convert = partial(pack, result.raw)  # a large payload takes a while
+        raw, blobs = convert() if is_small(result.raw) else await self._conversions.run(convert)
         event = ToolCallReturned(
             attempt=work.attempt.attempt,
             call_id=result.call_id,
@@ -243,20 +290,8 @@ class ToolCalls:
             failure=result.failure,
             **more,
         )
-        await log.append(*before, event, blobs=blobs)
+        await log.append(*before, event, blobs={**blobs, **(files or {})})
         return raw
-
-    async def _kept(self, asks: tuple[Ask, ...]) -> tuple[Ask, ...]:
-        """Return a tool's asks for the log, after storing the content of artifacts by digest."""
-        kept: list[Ask] = []
-        for ask in asks:
-            if isinstance(ask, WriteArtifact) and ask.content is not None:
-                content = ask.content.encode()
-                digest = await self._store.put_blob(content)
-                kept.append(ask.evolve(content=None, digest=digest, size=len(content)))
-            else:
-                kept.append(ask)
-        return tuple(kept)
 
     async def run(
         self, tool: ToolSpec, args: dict[str, Json], context: ToolContext, work: Work | None = None
@@ -319,6 +354,18 @@ def _failure(tool: ToolSpec, error: Exception) -> Failure:
     # The call may have happened, or may still happen on its abandoned thread, so it must not be repeated.
     unsure = isinstance(error, OSError) or failure.class_ is FailureClass.TRANSIENT
     return indeterminate(tool.name) if unsure else failure
+
+
+def _kept(asks: tuple[Ask, ...]) -> tuple[tuple[Ask, ...], dict[str, bytes]]:
+    """Return a tool's asks for the log, and the content of the artifacts among them by digest."""
+    kept, contents = list[Ask](), dict[str, bytes]()
+    for ask in asks:
+        if isinstance(ask, WriteArtifact) and ask.content is not None:
+            content = ask.content.encode()
+            contents[digest := digest_of(content)] = content
+            ask = ask.evolve(content=None, digest=digest, size=len(content))
+        kept.append(ask)
+    return tuple(kept), contents
 
 
 def _emit(loop: asyncio.AbstractEventLoop, log: RunLog, attempt: str, message: object) -> None:

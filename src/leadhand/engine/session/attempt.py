@@ -12,17 +12,21 @@ from leadhand.core.errors import AWAY, Failure, FailureClass
 from leadhand.core.events import ToolCallReturned
 from leadhand.core.ids import model_call_id, question_id
 from leadhand.core.limits import Usage
+from leadhand.core.secret import has_secret
 from leadhand.core.tool import ApprovalPolicy, CallState, Effect, ToolSpec
 from leadhand.core.value import Json
+from leadhand.core.words.failures import no_such_secret
 from leadhand.core.work_order import OpenCall
 from leadhand.core.worker import CallSettings
 from leadhand.engine.calls.model_calls import ModelCall, ModelCalls
 from leadhand.engine.calls.tool_calls import ToolCalls
-from leadhand.engine.gate import OF_A_SECRET, argument_problems
+from leadhand.engine.gate import secret_problems
 from leadhand.engine.hooks import blocked
 from leadhand.engine.hooks import failed as hook_failed
 from leadhand.engine.log import RunLog
+from leadhand.engine.secrets import NoSuchSecret
 from leadhand.engine.session import rules
+from leadhand.engine.session.conversation import explained
 from leadhand.engine.session.drafts import DraftWriter
 from leadhand.engine.session.turn import Turn
 from leadhand.ports import ModelError, Work
@@ -70,6 +74,8 @@ class Attempt:
             raise ModelError(refused, Usage(requests=0, nanousd=0))
         if hooks.has(work.definition, "after_model", "before_answer"):
             on_text = None  # nothing is shown or begun of a text that a hook has not let pass
+        if self._log.secrets:
+            messages = explained(messages)
         call_id = model_call_id(work.key, work.attempt.conversation, number)
         request = ModelRequest(
             model=work.models[0],
@@ -126,17 +132,21 @@ class Attempt:
                 if failure is None and tool is not None and await self._is_blocked(turn, position, tool):
                     continue
                 tool = rules.tool_of(work, turn, position)  # a hook may have changed the arguments
+                secrets: dict[str, str] = {}
+                if failure is None and tool is not None:
+                    failure, secrets = await self._with_secrets(turn, position, tool)
                 if failure is None and left is not None:
                     left -= 1
                     failure = rules.used_up(work) if left < 0 else None
                 if failure is not None or tool is None:
                     if failure is not None:
                         rules.refuse(work, turn, position, failure)
-                elif rules.needs_approval(work, self._turns, turn, position, tool):
+                elif secrets or rules.needs_approval(work, self._turns, turn, position, tool):
                     call_id, args = turn.call_id(position), rules.args_of(work, turn, position)
                     seen = turn.hooked.get(position)
                     of_hook = seen.of_call(turn.calls[position].arguments or {}) if seen is not None else {}
-                    held.append(OpenCall(call_id=call_id, kind="approval", tool=tool.name, args=args, **of_hook))
+                    about: dict[str, Any] = {**of_hook, "secrets": secrets}
+                    held.append(OpenCall(call_id=call_id, kind="approval", tool=tool.name, args=args, **about))
                 elif not held or tool.effect is Effect.PURE:
                     now.append(position)
                 # else: it has an effect and follows a call that may be denied, so it waits with that call
@@ -179,6 +189,24 @@ class Attempt:
         turn.done[position] = CallState(**call, args=args)
         return True
 
+    async def _with_secrets(self, turn: Turn, position: int, tool: ToolSpec) -> tuple[Failure | None, dict[str, str]]:
+        """Return why a call cannot be made with the secrets in its arguments, or the arguments with those for which a
+        person is asked first, and what they have in words."""
+        work, args, secrets = self._work, rules.args_of(self._work, turn, position), self._log.secrets
+        if tool.keeps_references or not has_secret(args):
+            return None, {}
+        try:
+            found, revealed = await secrets.origins(args), await secrets.reveal(args)
+        except NoSuchSecret as missing:
+            return no_such_secret(str(missing)), {}
+        if problems := secret_problems(tool, revealed):
+            return Failure.of("; ".join(problems), "bad_arguments", FailureClass.INVALID), {}
+        passed_on = {str(path[0]): of[0].words for path, of in found if rules.passes_on(work, tool, path, of)}
+        if rules.answer_of(work, turn, position) is not None:
+            return None, {}
+        never = passed_on and work.definition.approve is ApprovalPolicy.NEVER
+        return (rules.denial(None, tool, ApprovalPolicy.NEVER) if never else None), passed_on
+
     async def _call_tool(self, turn: Turn, position: int) -> None:
         """Make one call, and add its result to the turn."""
         work, call_id = self._work, turn.call_id(position)
@@ -188,11 +216,8 @@ class Attempt:
         turn.done[position] = await self._tools.call(self._log, work, call_id, tool, args, by)
 
     def _unfit(self, tool: ToolSpec, args: dict[str, Json]) -> Failure | None:
-        """Return why a tool cannot be called with these arguments, without a part of a secret in them."""
-        failure = self._tools.unfit(tool, args, self._work.caller)
-        if failure is None or failure.type != "bad_arguments" or (logged := self._log.redacted_value(args)) == args:
-            return failure
-        return failure.evolve(message="; ".join(argument_problems(tool, logged)) or OF_A_SECRET)
+        """Return why a tool cannot be called with these arguments."""
+        return self._tools.unfit(tool, args, self._work.caller)
 
 
 def _model_refused(work: Work) -> Failure | None:

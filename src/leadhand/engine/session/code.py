@@ -24,14 +24,14 @@ from leadhand.core.errors import Failure, FailureClass, FlowError, ToolError
 from leadhand.core.events import AttemptReturned
 from leadhand.core.ids import model_call_id, place_of
 from leadhand.core.state import ModelTurn
-from leadhand.core.text import is_blank
+from leadhand.core.text import REDACTED, is_blank
 from leadhand.core.tool import CallState
 from leadhand.core.value import Json, Unfit, compact_json, is_object, one_line, plain_json
 from leadhand.core.words.failures import NOT_ACCEPTED
 from leadhand.core.work_order import OpenCall
 from leadhand.core.work_result import summary_of
 from leadhand.core.worker import output_schema
-from leadhand.engine.gate import OF_A_SECRET, malformed, schema_problems
+from leadhand.engine.gate import malformed, schema_problems
 from leadhand.engine.session.answers import completed, failed, too_many_turns, write_again
 from leadhand.engine.session.attempt import Attempt, Parked
 from leadhand.engine.session.conversation import is_final, ordered_turn
@@ -143,9 +143,8 @@ class CodeSession(Attempt):
             try:
                 return _read(turn.value, schema, output)
             except (Unfit, ValidationError) as error:
-                logged = self._log.redacted_value(turn.value)
-                problem = one_line(error) if logged == turn.value else OF_A_SECRET
-            said = turn.message.text if logged is None else json.dumps(logged, ensure_ascii=False)
+                problem = one_line(error)
+            said = turn.message.text if turn.value is None else json.dumps(turn.value, ensure_ascii=False)
             messages += [AssistantMessage(text=said), UserMessage(text=write_again(problem, as_json=True))]
         raise ModelError(malformed(problem))
 
@@ -166,6 +165,8 @@ class CodeSession(Attempt):
         return ModelTurn(call_id, reply.message, reply.value)
 
     async def call(self, tool: str, /, **args: Json) -> CallState:
+        clean = self._log.secrets.sealing().payload(args)
+        args = args if REDACTED in json.dumps(clean, default=str) else clean  # what the environment has is in no table
         # The id says what is called, and how often it was before, so that no approval covers another call.
         written = json.dumps([tool, args], sort_keys=True, default=str).encode()
         first = int(hashlib.sha256(written).hexdigest()[:12], 16)

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 
-from leadhand.core.conversation import AssistantMessage, Message, SystemMessage, ToolCall, UserMessage
+from leadhand.core.conversation import AssistantMessage, Message, SystemMessage, ToolCall, ToolMessage, UserMessage
 from leadhand.core.decide.attempts import TOO_LONG
 from leadhand.core.errors import FailureClass
 from leadhand.core.ids import place_of
+from leadhand.core.secret import has_secret
 from leadhand.core.state import Compacted, ModelTurn
 from leadhand.core.tool import OF_RUN, CallState, Effect
 from leadhand.core.value import Json
@@ -28,6 +29,13 @@ MOST_IDLE = 3
 ORDERED_ID = "ordered00"
 """The id of the ordered call in a conversation: nine letters and digits, as Mistral requires. It is the same for all
 workers, so that providers reuse the beginning of the prompt."""
+
+
+ABOUT_SECRETS = (
+    "A text such as [secret:sec_0a1b2c3d4e5f] stands for a secret that you cannot see: where a tool needs the secret,"
+    " write that text exactly as it is, as an argument or as a part of one."
+)
+"""The explanation for a model that is shown references to secrets."""
 
 
 def new_turn(work: Work, number: int, message: AssistantMessage, value: Json = None) -> Turn:
@@ -115,6 +123,16 @@ def messages_of(
         if not turn.message.tool_calls or work.worker.loop == "reply":
             said.append(UserMessage(text=objection(turn)))
     return tuple(said)
+
+
+def explained(messages: tuple[Message, ...]) -> tuple[Message, ...]:
+    """Return messages with what references to secrets are, after the first that has any and is not the model's own."""
+    for at, each in enumerate(messages):
+        text = each.content if isinstance(each, ToolMessage) else each.text
+        if has_secret(text) and not isinstance(each, AssistantMessage):
+            end = next((n for n in range(at + 1, len(messages)) if not isinstance(messages[n], ToolMessage)), None)
+            return (*messages[:end], UserMessage(text=ABOUT_SECRETS), *(messages[end:] if end is not None else ()))
+    return messages
 
 
 def asked_again(work: Work) -> str:

@@ -23,9 +23,12 @@ class DraftWriter:
     last ones follow at the end.
     """
 
-    def __init__(self, redactor: Redactor, on_text: Callable[[str], None]) -> None:
-        self._redactor = redactor
-        self._on_text = on_text
+    def __init__(
+        self, redactor: Redactor, on_text: Callable[[str], None], seal: Callable[[str], str] | None = None
+    ) -> None:
+        """``seal`` returns a text without its secrets; without one, they are redacted."""
+        self._redactor, self._on_text = redactor, on_text
+        self._seal = seal or redactor.text
         self._start_again()
 
     def write(self, piece: str) -> None:
@@ -38,15 +41,15 @@ class DraftWriter:
             self._unsettled += piece
             if len(self._unsettled) > LONGEST_WORD + len(piece):
                 return
-            shown, rest = self._redactor.unfinished(self._unsettled)
-            self._pass_on(shown)
-            if len(rest) < len(self._unsettled):
-                self._unsettled, self._passed = rest, 0
+            stop = self._redactor.settled(self._unsettled)
+            self._pass_on(self._seal(self._unsettled[:stop]))
+            if stop:
+                self._unsettled, self._passed = self._unsettled[stop:], 0
 
     def end(self) -> None:
         """Pass on what is left: the model has written all of its text."""
         if self._length < LONGEST:
-            self._pass_on(self._redactor.text(self._unsettled))
+            self._pass_on(self._seal(self._unsettled))
 
     def _start_again(self) -> None:
         self._length = self._passed = 0

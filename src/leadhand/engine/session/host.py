@@ -12,6 +12,7 @@ from leadhand.core.artifact import BLOB_KEY, blob_of
 from leadhand.core.errors import INTERRUPTED, Failure, FailureClass, LeadhandError
 from leadhand.core.events import AttemptParked, AttemptReturned, AttemptStarted
 from leadhand.core.limits import SharedLimit
+from leadhand.core.secret import OF_MODEL
 from leadhand.core.value import Json, compact_json, frozen
 from leadhand.engine.calls.limiter import NO_PLACE
 from leadhand.engine.calls.model_calls import ModelCalls
@@ -80,7 +81,9 @@ class Host:
 
     async def begin(self, work: Work) -> None:
         """Record the start of an attempt that other processes may start, too. Raises StaleAttempt if one has."""
-        await self._log(work).append(self._started(work), begins=work.attempt.attempt)
+        log = self._log(work)
+        log.secrets.is_current = False
+        await log.append(self._started(work), begins=work.attempt.attempt)
 
     def give_back(self, work: Work) -> None:
         """Record that an attempt that has begun is not finished here."""
@@ -116,10 +119,12 @@ class Host:
         return AttemptStarted(attempt=work.attempt.attempt, host=self._store.host)
 
     async def _result(self, work: Work, log: RunLog) -> AttemptReturned:
+        await log.secrets.load()
         work = await with_payloads(work, log)
         draft, listener = None, self._listener(work.run_id)
         if listener is not None:
-            draft = DraftWriter(self._redactor, partial(listener, work.run_id, work.attempt.attempt))
+            seal = log.secrets.sealing(OF_MODEL)
+            draft = DraftWriter(self._redactor, partial(listener, work.run_id, work.attempt.attempt), seal.text)
         if work.details.code is None or work.worker.loop != "code":
             return await Session(work, log, self._models, self._tools, draft).carry_out()
         from leadhand.engine.session.code import CodeSession  # few flows have code

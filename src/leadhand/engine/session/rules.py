@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from leadhand.core.approval import policy_of
 from leadhand.core.conversation import ToolCall
 from leadhand.core.errors import DENIED, EXPIRED, Failure, FailureClass
+from leadhand.core.secret import OF_MODEL, Secret, declares_secret
 from leadhand.core.state import CallAnswer
 from leadhand.core.tool import ApprovalPolicy, CallState, Effect, ToolSpec
 from leadhand.core.value import Json
@@ -83,11 +84,11 @@ def refusal(work: Work, turns: Sequence[Turn], turn: Turn, position: int, unfit:
     if call.arguments is None:
         return _invalid(_NO_OBJECT, "bad_arguments")
     if answer is not None and not answer.ok:
-        return _denial(answer, tool, work.definition.approve)
+        return denial(answer, tool, work.definition.approve)
     if answer is None:
         policy, again = _policy(work, tool), _is_repeated(work, turns, turn, position, tool)
         if policy is ApprovalPolicy.NEVER:
-            return _denial(None, tool, work.definition.approve)
+            return denial(None, tool, work.definition.approve)
         if policy is ApprovalPolicy.AUTO and _is_unordered(work, tool):
             return _invalid(f"no subtask orders this call of {tool.name}, which acts: it needs its own", "not_ordered")
         if again and policy is ApprovalPolicy.AUTO:
@@ -141,7 +142,7 @@ def _unusable(work: Work, call: ToolCall) -> Failure:
     return _invalid(message, "bad_arguments")
 
 
-def _denial(answer: CallAnswer | None, tool: ToolSpec, policy: ApprovalPolicy) -> Failure:
+def denial(answer: CallAnswer | None, tool: ToolSpec, policy: ApprovalPolicy) -> Failure:
     """Return why a call is refused, for the model and for the gap that names it."""
     if answer is not None and answer.content == EXPIRED:
         reason, how = f"it needs approval, and {EXPIRED}", "ask again and answer in time, or raise approval_timeout"
@@ -174,6 +175,22 @@ def needs_approval(work: Work, turns: Sequence[Turn], turn: Turn, position: int,
     if _policy(work, tool) is not ApprovalPolicy.ASK:
         return False
     return not allowed or _is_repeated(work, turns, turn, position, tool) or is_by_hand(work.state, work.step)
+
+
+def passes_on(work: Work, tool: ToolSpec, path: tuple[str | int, ...], secrets: Sequence[Secret]) -> bool:
+    """Whether a call with a secret at ``path`` of its arguments needs approval, since it gives the secret to somebody
+    who did not return it.
+
+    It does not if the schema of the tool declares the argument to be a secret, if a rule of the run allows the tool by
+    its name, if a model made the secret up, or if code of the flow wrote it and makes the call.
+    """
+    if declares_secret(tool.parameters, path):
+        return False
+    by_code = work.step.kind == "call" or work.worker.loop == "code"
+    may_have = {OF_MODEL, tool.origin or OF_MODEL, "" if by_code else OF_MODEL}
+    named = work.definition.approve_rules.get(f"tool:{tool.name}") is ApprovalPolicy.AUTO
+    is_allowed = named and _policy(work, tool) is ApprovalPolicy.AUTO
+    return not (is_allowed or any(secret.origin in may_have for secret in secrets))
 
 
 def _policy(work: Work, tool: ToolSpec) -> ApprovalPolicy:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from copy import deepcopy
-from dataclasses import replace
 from functools import cached_property
 from itertools import count
 
@@ -27,7 +26,7 @@ from leadhand.core.value import Json, compact_json, object_of, text_of
 from leadhand.core.words.failures import ANOTHER_MODEL, ASK_OTHERWISE
 from leadhand.core.work_order import resolved
 from leadhand.core.work_result import summary_of
-from leadhand.engine.gate import OF_A_SECRET, argument_problems
+from leadhand.engine.gate import argument_problems
 from leadhand.engine.session import answers, conversation, rules
 from leadhand.engine.session.attempt import Attempt
 from leadhand.engine.session.drafts import Written
@@ -161,8 +160,6 @@ class Session(Attempt):
             value = work.accepted(turn.value, turn.message.text, made)
             return self._ok(text or work.step.worker, None if value == turn.value else value)
         self._objections += 1
-        if (logged := log.redacted_value(turn.value)) != turn.value:  # what is said of it names no secret
-            problems = answers.problems_of(work, made, replace(turn, value=logged)) or [OF_A_SECRET]
         turn.objection = answers.asked_for_again(work, made, turn, problems, gives_up=self._gives_up_with)
         failure = answers.not_accepted(work, made, turn, problems)
         if withheld is not None and self._objections > 1:
@@ -188,7 +185,7 @@ class Session(Attempt):
             return None
         said = done.summary or ""
         said = text_of(done.raw) if is_blank(said) and self._is_call else said
-        said = summary_of(self._log.redacted_value(done.raw)) if is_blank(said) else said
+        said = summary_of(done.raw) if is_blank(said) else said
         shaped = work.step.subtask is not None and work.step.subtask.expected_output
         return self._ok(said, shaped=done.raw if shaped else None)
 
@@ -254,10 +251,7 @@ class Session(Attempt):
                     raise
             self._compacted = shorter
             await self._log.append(ConversationCompacted(attempt=work.attempt.attempt, **shorter._asdict()))
-        message = reply.message
-        if (text := self._log.redacted(message.text)) != message.text:  # what is said about it has no part of a secret
-            message = message.model_copy(update={"text": text})
-        self._turns.append(conversation.new_turn(work, number, message, reply.value))
+        self._turns.append(conversation.new_turn(work, number, reply.message, reply.value))
 
     def _objection(self, turn: Turn) -> str:
         """Return why a turn was not accepted; of a turn from the log too."""

@@ -23,6 +23,7 @@ from pydantic import BaseModel
 from leadhand.core.artifact import blob_of
 from leadhand.core.errors import Failure
 from leadhand.core.ids import place_of
+from leadhand.core.secret import has_secret
 from leadhand.core.state import RunState, StepState
 from leadhand.core.text import REDACTED
 from leadhand.core.tool import Source
@@ -236,12 +237,12 @@ def digested(logged: Json, results: Mapping[str, Result]) -> Json:
 
 
 def is_same(logged: Json, given: Json) -> bool:
-    """Whether a value of the log is a given one, as it was written there: secrets are redacted."""
+    """Whether a value of the log is a given one, as it was written there: its secrets are not in the log."""
     if is_object(logged) and is_object(given):
         return logged.keys() == given.keys() and all(is_same(logged[key], each) for key, each in given.items())
     if is_list(logged) and is_list(given):
         return len(logged) == len(given) and all(map(is_same, logged, given))
-    return logged == given or (isinstance(logged, str) and isinstance(given, str) and REDACTED in logged)
+    return logged == given or (isinstance(logged, str) and (REDACTED in logged or has_secret(logged)))
 
 
 def resolved(value: Json, state: RunState) -> Json:
