@@ -376,6 +376,19 @@ async def test_an_argument_is_from_the_request_only_if_the_request_says_it(open_
     assert question.asked_at is not None
 
 
+async def test_the_origin_of_an_argument_that_is_named_like_a_secret_is_shown(open_world: Any):
+    @tool(effect="once")
+    async def join(network: str, password: str) -> str:
+        """Join a network."""
+        return "joined"
+
+    world = open_world(FakeModels(plan(ask("join", "join", network="guests", password=""))), [join])
+    (question,) = (await world.run("Join guests")).approvals.values()
+    (recorded,) = await world.events(ApprovalRequested)
+
+    assert question.origins == recorded.approval.origins == {"network": "the request", "password": "the lead's plan"}
+
+
 async def test_a_secret_of_the_environment_is_never_passed_on_as_if_it_were_the_argument(open_world: Any):
     made: list[str] = []
 
