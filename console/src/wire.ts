@@ -1061,9 +1061,10 @@ export interface components {
       readonly hook_reason?: string;
       /** @enum {string} */
       readonly kind: "call" | "effect" | "plan";
-      readonly origins: {
-        readonly [key: string]: string;
-      };
+      readonly origins: readonly (readonly [
+        string,
+        string,
+      ])[];
       readonly reason: string;
       readonly status: components["schemas"]["ApprovalStatus"];
       readonly tool: string;

@@ -24,6 +24,7 @@ from leadhand.core.events import (
 )
 from leadhand.core.limits import Limits
 from leadhand.core.run import RunStatus
+from leadhand.core.secret import has_secret
 from leadhand.core.tool import ApprovalPolicy, ToolReturn
 from leadhand.tools.decorator import tool
 
@@ -374,6 +375,38 @@ async def test_an_argument_is_from_the_request_only_if_the_request_says_it(open_
     (question,) = state.approvals.values()
     assert question.origins == {"amount": origin}
     assert question.asked_at is not None
+
+
+async def test_the_origin_of_an_argument_that_is_named_like_a_secret_is_shown(open_world: Any):
+    @tool(effect="once")
+    async def join(network: str, password: str) -> str:
+        """Join a network."""
+        return "joined"
+
+    world = open_world(FakeModels(plan(ask("join", "join", network="guests", password=""))), [join])
+    (question,) = (await world.run("Join guests")).approvals.values()
+    (recorded,) = await world.events(ApprovalRequested)
+
+    assert question.origins == recorded.approval.origins == {"network": "the request", "password": "the lead's plan"}
+
+
+@pytest.mark.parametrize(
+    ("password", "origin"),
+    [("open-4711", "a secret of the request, which would be sent to join"), ("shut-4711", "the lead's plan")],
+)
+async def test_a_secret_that_the_request_says_is_shown_as_one_of_the_request(
+    open_world: Any, password: str, origin: str
+):
+    @tool(effect="once")
+    async def join(network: str, password: str) -> str:
+        """Join a network."""
+        return "joined"
+
+    world = open_world(FakeModels(plan(ask("join", "join", network="guests", password=password))), [join])
+    (question,) = (await world.run("Join guests; they use 'open-4711'")).approvals.values()
+
+    assert has_secret(question.args["password"])
+    assert question.origins["password"] == origin
 
 
 async def test_a_secret_of_the_environment_is_never_passed_on_as_if_it_were_the_argument(open_world: Any):

@@ -12,6 +12,7 @@ import textwrap
 import threading
 import time
 import urllib.error
+from numbers import Integral, Real
 from pathlib import Path
 from typing import Any
 
@@ -245,6 +246,34 @@ async def test_a_tool_that_returns_what_json_cannot_say_fails_by_itself_and_not_
         assert event.failure is None or event.failure.type != "internal", event.failure.message
     (call,) = await world.events(ToolCallReturned)
     assert call.model_dump_json()
+
+
+@Integral.register
+class Count:
+    """A whole number as NumPy has it: no int, but a number."""
+
+    def __int__(self) -> int:
+        return 3
+
+
+@Real.register
+class Level:
+    def __float__(self) -> float:
+        return 0.25
+
+
+@pytest.mark.parametrize(("returned", "raw"), [(Level(), 0.25), ({"rows": [Count()]}, {"rows": [3]})])
+async def test_numbers_of_other_libraries_are_returned_as_numbers(open_world: Any, returned: Any, raw: Any):
+    @tool
+    async def measure() -> Any:
+        """Measure."""
+        return returned
+
+    world = open_world(FakeModels(plan(ask("a", "measure"))), [measure])
+    await world.run()
+
+    (call,) = await world.events(ToolCallReturned)
+    assert (call.ok, call.raw) == (True, raw)
 
 
 async def test_the_error_shape_of_the_seeds_tools_is_a_failure(open_world: Any):

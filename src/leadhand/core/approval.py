@@ -11,7 +11,7 @@ from typing import Any, Literal
 from pydantic import Field
 
 from .tool import ApprovalPolicy, Effect, ToolSpec
-from .value import Value, unset
+from .value import ByName, Value, unset
 
 
 class Question(Value):
@@ -58,7 +58,7 @@ class Approval(Value):
     args: dict[str, Any]
     effect: Effect
     asked_for: str = ""
-    origins: dict[str, str] = {}
+    origins: ByName = {}
     asked_at: datetime | None = None
     expires_at: datetime | None = None
     status: ApprovalStatus = ApprovalStatus.PENDING

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
@@ -23,6 +24,14 @@ def is_blank(text: str) -> bool:
     return not ("!" <= text[:1] <= "~") and not any(
         unicodedata.category(mark)[0] in "LNPS" and mark not in _FILLERS for mark in text
     )
+
+
+def is_said(value: Any, request: str) -> bool:
+    """Whether a request contains this value as whole words or as a whole number, ignoring case."""
+    if isinstance(value, bool | None | list | dict):
+        return False
+    said = str(value).strip() if isinstance(value, str) else f"{value:g}"
+    return bool(said) and re.search(rf"(?<![\w.]){re.escape(said)}(?![\w]|\.\d)", request, re.IGNORECASE) is not None
 
 
 def listed(names: Sequence[str]) -> str:

@@ -10,6 +10,7 @@ from typing import Annotated, Any, NoReturn, Self, TypeGuard, TypeVar, get_args,
 from pydantic import (
     AfterValidator,
     BaseModel,
+    BeforeValidator,
     ConfigDict,
     JsonValue,
     PlainSerializer,
@@ -287,3 +288,8 @@ def iso(moment: datetime) -> str:
 _SCHEMA = WithJsonSchema({"type": "string", "format": "date-time"})
 Moment = Annotated[datetime, PlainSerializer(iso, when_used="json"), _SCHEMA]
 """A time that JSON shows in the format of :func:`iso`."""
+
+_PAIRS = PlainSerializer(lambda texts: [*texts.items()], return_type=list[tuple[str, str]], when_used="json")
+ByName = Annotated[dict[str, str], BeforeValidator(dict), _PAIRS]
+"""Texts by the names of arguments. JSON has them as pairs, because what a field with the name of a secret says is
+redacted."""

@@ -15,7 +15,7 @@ from typing import Annotated, Any, Literal, cast
 from pydantic import BeforeValidator, Field
 
 from .ids import subtask_key
-from .value import Json, Value, is_list, is_object, list_of, unset
+from .value import ByName, Json, Value, is_list, is_object, list_of, unset
 
 WORKER = "work"
 """The worker that carries out the subtasks of a work order."""
@@ -258,7 +258,7 @@ class OpenCall(Value):
     hook: str = Field(default="", exclude_if=operator.not_)
     changed: tuple[str, ...] = Field(default=(), exclude_if=operator.not_)
     reason: str = Field(default="", exclude_if=operator.not_)
-    secrets: dict[str, str] = Field(default={}, exclude_if=operator.not_)
+    secrets: ByName = Field(default={}, exclude_if=operator.not_)
 
     @property
     def answered_by_run(self) -> bool:

@@ -78,10 +78,10 @@ class RunLog:
         """Return the secrets to write with what is written, for the store."""
         return {"secrets": named} if (named := self.secrets.named_in(written)) else {}
 
-    def sealed(self, value: _V, origin: str, tool: str = "", given: Iterable[str] = (), *, foreign: bool = True) -> _V:
+    def sealed(self, value: _V, origin: str, tool: str = "", given: Iterable[str] = (), **more: Any) -> _V:
         """Return what came from ``origin``, and of a call was returned by ``tool``, as the engine works with it and the
         log holds it: with references in place of its secrets, and of those that the call was ``given``."""
-        seal = self.secrets.sealing(origin, tool, given, foreign=foreign)
+        seal = self.secrets.sealing(origin, tool, given, **{"foreign": True, **more})
         return seal.value(value, value.model_dump_json())
 
     def pack(self, payload: Json) -> tuple[Json, dict[str, bytes]]:

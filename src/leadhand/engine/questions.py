@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from datetime import datetime
 
@@ -10,6 +9,7 @@ from leadhand.core import decide as do
 from leadhand.core.approval import EFFECT, Approval, Question
 from leadhand.core.ids import asking_call, place_of
 from leadhand.core.state import RunState
+from leadhand.core.text import is_said
 from leadhand.core.value import Json
 from leadhand.core.work_order import OpenCall, references_in
 from leadhand.engine.work import is_by_hand
@@ -70,14 +70,6 @@ def _question(state: RunState, key: str, attempt: str, call: OpenCall) -> Approv
     )
 
 
-def _is_said(value: Json, request: str) -> bool:
-    """Whether a request contains this value as whole words or as a whole number, ignoring case."""
-    if isinstance(value, bool | None | list | dict):
-        return False
-    said = str(value).strip() if isinstance(value, str) else f"{value:g}"
-    return bool(said) and re.search(rf"(?<![\w.]){re.escape(said)}(?![\w]|\.\d)", request, re.IGNORECASE) is not None
-
-
 def _retried_by(state: RunState, key: str, name: str, value: Json) -> str:
     """Who gave this argument with a retry; "" if the subtask that is retried had it already, or nobody did."""
     step = state.steps[key]
@@ -95,7 +87,7 @@ def _origin(state: RunState, key: str, name: str, call: OpenCall) -> str:
     retry = _retried_by(state, key, name, value)
     if retry:
         return f"a retry by {retry}"
-    if _is_said(value, clarified_request(state)):
+    if is_said(value, clarified_request(state)):
         return "the request"
     step = state.steps[key].step
     if step.kind == "call":

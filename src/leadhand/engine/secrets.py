@@ -11,7 +11,17 @@ import hmac
 import json
 from collections.abc import Iterable
 
-from leadhand.core.secret import OF_MODEL, Secret, as_text, places_of_secrets, reference_to, revealed, secrets_in
+from leadhand.core.secret import (
+    OF_MODEL,
+    OF_REQUEST,
+    Secret,
+    as_text,
+    places_of_secrets,
+    reference_to,
+    revealed,
+    secrets_in,
+)
+from leadhand.core.text import is_said
 from leadhand.core.value import Json, compact_json
 from leadhand.engine.redaction import Redactor, Sealing, forms_of
 from leadhand.ports import ContextStore
@@ -66,18 +76,23 @@ class RunSecrets:
                         each for form in forms_of(value) for each in (form, json.dumps(form)[1:-1])
                     )
 
-    def sealing(self, origin: str = "", tool: str = "", given: Iterable[str] = (), *, foreign: bool = False) -> Sealing:
+    def sealing(
+        self, origin: str = "", tool: str = "", given: Iterable[str] = (), *, said: str = "", foreign: bool = False
+    ) -> Sealing:
         """Return what seals values of this ``origin``, also what a call was ``given``.
 
-        A secret that is known keeps the origins that it has if the program or a model writes it, too.
+        A secret that is known keeps the origins that it has if the program or a model writes it, too. What a model
+        writes and the request ``said`` is the request's, unless it is a word.
         """
 
         def seal(value: Json) -> str:
+            is_word = isinstance(value, str) and value.isalpha()
+            of = OF_REQUEST if origin == OF_MODEL and not is_word and is_said(value, said) else origin
             written = compact_json(value)
             digest = hmac.new(self._store.secret_key, written.encode(errors="surrogatepass"), hashlib.sha256)
             secret_id = f"sec_{digest.hexdigest()[:12]}"
-            if origin not in ("", OF_MODEL) or secret_id not in self._values:
-                self.add([Secret(secret_id, origin, tool, written)])
+            if of not in ("", OF_MODEL) or secret_id not in self._values:
+                self.add([Secret(secret_id, of, tool, written)])
             return reference_to(secret_id)
 
         return Sealing(self._redactor, seal, self._values, {**self._forms, **dict.fromkeys(given)}, foreign=foreign)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Set
+from numbers import Integral, Real
 from typing import Any
 
-from pydantic_core import from_json, to_json
+from pydantic_core import PydanticSerializationError, from_json, to_json
 
 from leadhand.core.errors import FailureClass, ToolError
 from leadhand.core.tool import TOOL_ERROR, AskPerson, Delegate, ToolReturn
@@ -34,7 +35,7 @@ def returned_value(value: object, output: dict[str, Any] | None = None) -> ToolR
     """
     returned, given = (value, value.raw) if isinstance(value, ToolReturn) else (ToolReturn(), value)
     try:
-        written = b"" if _outgrows(value, LARGEST_RETURN) else to_json(given, inf_nan_mode="null")
+        written = b"" if _outgrows(value, LARGEST_RETURN) else to_json(given, inf_nan_mode="null", fallback=_number)
         if not written or len(written) > LARGEST_RETURN:
             raise Unreadable(
                 f"the tool returned more than {LARGEST_RETURN:,} characters",
@@ -65,6 +66,15 @@ def returned_value(value: object, output: dict[str, Any] | None = None) -> ToolR
                 said = f"the tool's answer does not fit its schema: {'; '.join(problems)}"
                 raise Unreadable(said, type="bad_result", class_=FailureClass.INVALID, next_action=how)
             return returned
+
+
+def _number(value: object) -> float:
+    """Return a number of another library, such as NumPy's, as JSON holds it. Raises for other values."""
+    if isinstance(value, Integral):
+        return int(value)
+    if isinstance(value, Real):
+        return float(value)
+    raise PydanticSerializationError(f"Unable to serialize unknown type: {type(value)}")
 
 
 def is_small(value: object) -> bool:

@@ -125,6 +125,7 @@ class RunApproval(Approval, Document):
         description="Identifies the question and its arguments, at every door: different arguments give a different id."
     )
     call_id: str = Field(description="The call that it is about.")
+    origins: dict[str, str] = {}
 
 
 class RunDocument(Document):

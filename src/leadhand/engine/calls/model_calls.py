@@ -19,6 +19,7 @@ from leadhand.engine.calls.permits import Notes, rest
 from leadhand.engine.gate import malformed, without_nulls
 from leadhand.engine.log import RunLog
 from leadhand.engine.work import kept_after
+from leadhand.flows.facts import clarified_request
 from leadhand.ports import Clock, ContextStore, FormRefused, ModelError, Models, Work
 from leadhand.ports.models import ModelProfile, ModelReply, ModelRequest, input_bound
 
@@ -267,7 +268,8 @@ async def _checked(log: RunLog, call: ModelCall, reply: ModelReply) -> ModelRepl
     if problem := next((problem for value in values if (problem := json_problem(value))), ""):
         return malformed(f"the answer of {call.request.model} cannot be stored as JSON: {problem}")
     opaque, message = message.opaque, message.model_copy(update={"opaque": None})  # what is opaque stays as it is
-    clean = log.sealed(reply.model_copy(update={"message": message}), OF_MODEL, foreign=False)
+    said = clarified_request(call.work.state)
+    clean = log.sealed(reply.model_copy(update={"message": message}), OF_MODEL, said=said, foreign=False)
     reply = clean.model_copy(update={"message": clean.message.model_copy(update={"opaque": opaque})})
     if call.work.shape is not None and is_object(reply.value):
         reply = reply.model_copy(update={"value": without_nulls(call.work.shape, reply.value)})
