@@ -563,6 +563,9 @@ async def test_a_call_has_the_effect_of_its_operation_and_is_checked_before_anyb
             with pytest.raises(ToolError) as refused:
                 tool.check(args, lambda: None)
             assert refused.value.failure.type == flaw
+            with pytest.raises(ToolError) as refused:
+                await tool.call(args, context)
+            assert refused.value.failure.type == flaw
     assert api.lines == ["GET /animal/search", "POST /animal/search"]
     assert (api.received[0].query, api.received[1].form) == ([("pageNumber", "2")], {"name": ["x"]})
     await connection.aclose()

@@ -107,7 +107,9 @@ class OpenApiConnection:
             found = await asyncio.to_thread(operations, document, self._include, reserved, url, base_url)
         except (ToolError, OSError, RecursionError) as error:
             how = f"Correct the file or URL of the API {self._name}, or try again when it is there."
-            raise ConfigurationError(f"the OpenAPI document {where} cannot be read: {error}", how) from error
+            raise ConfigurationError(
+                f"the OpenAPI document {where} cannot be read: {getattr(error, 'strerror', error)}", how
+            ) from error
         base = URL(base_url or address(document, document.content.get("servers"), url))
         may_be_private = (is_named or bool(base_url)) and await _is_private(base)
         title = text_of(object_of(document.content.get("info")).get("title")) or self._name
@@ -167,13 +169,13 @@ class OpenApiConnection:
         given = {"effect": effect, "origin": f"openapi:{self._name}", "fingerprint": digest, "toolset": self._name}
         given |= {"timeout": self._timeout}
         made: Any = {self._search: self._found, self._describe: self._described}.get(name)
-        made = made or partial(self._made, operation or name, digest, name == self._call)
+        made = made or partial(self._made, operation if name == self._call else name, digest, name == self._call)
         tool: Tool[..., Any] = Tool.from_schema(name, description, parameters, made, **given, **more)
         if name == self._call:
             tool.check = partial(self._check, operation, digest)
         return tool
 
-    def _check(self, name: str, digest: str, args: Mapping[str, Json], _caller: Caller) -> None:
+    def _check(self, name: str, digest: str, args: Mapping[str, Json], _caller: Caller | None = None) -> None:
         """Raise ToolError if a call would be refused, as far as that is known without reading the document."""
         if not name:
             raise self._unknown(args.get("operation"))
@@ -184,6 +186,8 @@ class OpenApiConnection:
     async def _made(
         self, name: str, digest: str, is_one_of_many: bool, args: dict[str, Json], context: ToolContext
     ) -> Any:
+        if is_one_of_many:
+            self._check(name, digest, args)
         api, operation = await self._pinned(name, digest)
         given = _check_arguments(operation, args) if is_one_of_many else args
         keys = api.keys if operation.place.startswith(str(api.base.origin())) else ()

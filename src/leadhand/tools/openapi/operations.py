@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from fnmatch import fnmatchcase
 from typing import Any, NamedTuple
 from urllib.parse import urljoin
@@ -14,7 +14,7 @@ from leadhand.core.errors import ConfigurationError
 from leadhand.core.tool import Effect
 from leadhand.core.value import Json, is_object, list_of, object_of, objects_of, text_of
 
-from .document import Document
+from .document import Document, is_url
 
 EFFECTS = {
     "get": Effect.PURE,
@@ -28,13 +28,9 @@ LONGEST_NAME = 64
 """Characters of a tool's name that every provider of models takes."""
 LONGEST_DESCRIPTION = 2_000
 JSON, FORM, MULTIPART = "application/json", "application/x-www-form-urlencoded", "multipart/form-data"
-_STYLES = {
-    "path": ("simple",),
-    "header": ("simple",),
-    "cookie": ("form",),
-    "query": ("form", "spaceDelimited", "pipeDelimited", "deepObject"),
-}
-"""The styles of parameters by place, the default first."""
+_STYLES = {"path": "simple", "header": "simple", "cookie": "form", "query": "form"}
+"""The default styles of parameters by place; the query has more."""
+_OF_QUERY = ("form", "spaceDelimited", "pipeDelimited", "deepObject")
 
 
 class Parameter(NamedTuple):
@@ -93,14 +89,23 @@ def operations(
     ``taken`` are names that none gets, ``url`` is where the document was read ("" for a file), ``base_url`` where the
     API is, in place of what the document says. Raises ConfigurationError for a document that cannot be used.
     """
-    given = [_Given(document, method, path, item, raw) for method, path, item, raw in _listed(document)]
-    found = [each for each in given if not include or each.matches(include)]
+    found, known, names = list[Operation](), list[str](), set(taken)
+    for path, each in object_of(document.content.get("paths")).items():
+        item = document.resolved(each)
+        for method in (method for method in EFFECTS if is_object(item.get(method))):
+            raw = item[method]
+            name, tags = _name(text_of(raw.get("operationId")) or f"{method} {path}"), list_of(raw.get("tags"))
+            known.append(name)
+            called = [name, text_of(raw.get("operationId")), f"{method.upper()} {path}"]
+            called += [f"tag:{tag}" for tag in tags]
+            if not include or any(fnmatchcase(one, pattern) for one in called for pattern in include):
+                servers = raw.get("servers") or item.get("servers") or document.content.get("servers")
+                place = base_url or address(document, servers, url)
+                found.append(_operation(document, method, path, item, raw, _free(name, names), place))
     if not found:
-        known = ", ".join(each.name for each in given[:10]) or "none"
         problem = f"{document.where} has no operations{' that match ' * bool(include)}{', '.join(include)}"
-        raise ConfigurationError(problem, f"Its operations are: {known}.")
-    names = set(taken)
-    return [each.operation(_free(each.name, names), base_url or each.place(url)) for each in found]
+        raise ConfigurationError(problem, f"Its operations are: {', '.join(known[:10]) or 'none'}.")
+    return found
 
 
 def address(document: Document, servers: Json, url: str) -> str:
@@ -110,16 +115,33 @@ def address(document: Document, servers: Json, url: str) -> str:
     for name, variable in object_of(server.get("variables")).items():
         at = at.replace(f"{{{name}}}", str(object_of(variable).get("default", "")))
     at = urljoin(url, at)
-    if not at.startswith(("http://", "https://")) or "{" in at:
+    if not is_url(at) or "{" in at:
         how = 'Say where it is: openapi(…, base_url="https://…"), or base_url in the project.'
         raise ConfigurationError(f"{document.where} does not say at which address its API is", how)
     return at.rstrip("/")
 
 
-def _listed(document: Document) -> Iterator[tuple[str, str, dict[str, Any], dict[str, Any]]]:
-    for path, each in object_of(document.content.get("paths")).items():
-        item = document.resolved(each)
-        yield from ((method, path, item, item[method]) for method in EFFECTS if is_object(item.get(method)))
+def schemes_of(document: Document) -> dict[str, dict[str, Any]]:
+    """Return the security schemes of a document by name."""
+    given = object_of(document.content.get("components")).get("securitySchemes")
+    return {name: document.resolved(each) for name, each in object_of(given).items()}
+
+
+def bare(media_type: str) -> str:
+    """Return a media type without its parameters."""
+    return media_type.partition(";")[0].strip().lower()
+
+
+def is_json(media_type: str) -> bool:
+    return bare(media_type) == JSON or bare(media_type).endswith("+json")
+
+
+def _name(text: str) -> str:
+    """Return an identifier for an id, or for a method and path."""
+    name = re.sub(r"[^A-Za-z0-9]+", "_", text).strip("_")
+    name = name if name[:1].isalpha() else f"call_{name}"
+    tail = f"_{hashlib.sha256(name.encode()).hexdigest()[:8]}" if len(name) > LONGEST_NAME else ""
+    return f"{name[: LONGEST_NAME - len(tail)]}{tail}"
 
 
 def _free(name: str, taken: set[str]) -> str:
@@ -131,146 +153,99 @@ def _free(name: str, taken: set[str]) -> str:
     return free
 
 
-class _Given(NamedTuple):
-    """An operation as a document has it, and the item of its path."""
+def _operation(
+    document: Document, method: str, path: str, item: dict[str, Any], raw: dict[str, Any], name: str, place: str
+) -> Operation:
+    properties, required, taken = dict[str, Json](), list[str](), set[str]()
+    parameters: list[Parameter] = []
 
-    document: Document
-    method: str
-    path: str
-    item: dict[str, Any]
-    raw: dict[str, Any]
+    def argument(name: str, schema: Json, given: dict[str, Any], needed: bool) -> None:
+        said = text_of(given.get("description"))
+        properties[name] = {**schema, "description": said} if said and is_object(schema) else schema
+        required.extend([name] if needed else [])
 
-    @property
-    def name(self) -> str:
-        """Its name as an identifier: from its id, else from its method and path."""
-        name = text_of(self.raw.get("operationId")) or f"{self.method} {self.path}"
-        name = re.sub(r"[^A-Za-z0-9]+", "_", name).strip("_")
-        name = name if name[:1].isalpha() else f"call_{name}"
-        tail = f"_{hashlib.sha256(name.encode()).hexdigest()[:8]}" if len(name) > LONGEST_NAME else ""
-        return f"{name[: LONGEST_NAME - len(tail)]}{tail}"
-
-    def matches(self, include: Sequence[str]) -> bool:
-        tags = (f"tag:{tag}" for tag in list_of(self.raw.get("tags")))
-        names = (self.name, text_of(self.raw.get("operationId")), f"{self.method.upper()} {self.path}", *tags)
-        return any(fnmatchcase(name, pattern) for name in names for pattern in include)
-
-    def place(self, url: str) -> str:
-        servers = (each.get("servers") for each in (self.raw, self.item, self.document.content))
-        return address(self.document, next(filter(None, servers), None), url)
-
-    def operation(self, name: str, place: str) -> Operation:
-        raw, document, taken = self.raw, self.document, set[str]()
-        properties, required, parameters = dict[str, Json](), list[str](), list[Parameter]()
-        for each in self._parameters():
-            parameter = self._parameter(each, taken)
-            parameters.append(parameter)
-            if parameter.argument:
-                media = next(iter(object_of(each.get("content")).values()), each)
-                properties[parameter.argument] = _described(object_of(media).get("schema", {}), each)
-                required += [parameter.argument] if each.get("required") or parameter.place == "path" else []
-        body = None
-        if given := document.resolved(raw.get("requestBody")):
-            body, schema = self._body(given, taken)
-            properties[body.argument] = _described(schema, given)
-            required += [body.argument] if given.get("required") else []
-        whole = {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
-        said = (
-            text_of(each).strip() for each in (raw.get("summary") or self.item.get("summary"), raw.get("description"))
-        )
-        description = "\n".join(dict.fromkeys(filter(None, said))) or f"{self.method.upper()} {self.path}"
-        return Operation(
-            name=name,
-            method=self.method,
-            path=self.path,
-            description=description[:LONGEST_DESCRIPTION],
-            tags=[str(tag) for tag in list_of(raw.get("tags"))],
-            parameters=parameters,
-            body=body,
-            arguments=document.schema(whole, sent=True),
-            output=self._output(),
-            keys=self._keys(),
-            place=place,
-        )
-
-    def _parameters(self) -> list[dict[str, Any]]:
-        """Return its parameters, which come before those of its path, without headers that the specification leaves to
-        others."""
-        given = map(
-            self.document.resolved, (*list_of(self.item.get("parameters")), *list_of(self.raw.get("parameters")))
-        )
-        named = {(each.get("in"), text_of(each.get("name"))): each for each in given}
-        void = ("accept", "content-type", "authorization")
-        return [each for (place, name), each in named.items() if place != "header" or name.casefold() not in void]
-
-    def _parameter(self, raw: dict[str, Any], taken: set[str]) -> Parameter:
-        name, place = text_of(raw.get("name")), text_of(raw.get("in"))
-        styles = _STYLES.get(place, ("",))
-        style = raw.get("style", styles[0])
-        if not name or style not in styles or not style:
-            problem = f"{self.document.where} has the parameter {name!r} in {place!r} with the style {style!r}"
-            how = f"Leave the operation {self.name} out with include, or correct the document."
-            raise ConfigurationError(f"{problem}, which is not supported", how)
-        is_key = place == "header" and name.casefold() == "idempotency-key" and EFFECTS[self.method] is Effect.ONCE
-        argument = re.sub(r"[^A-Za-z0-9_.-]+", "_", name).strip("_") or place
-        argument = "" if is_key else _free(f"{place}_{argument}" if argument in taken else argument, taken)
-        return Parameter(argument, name, place, style, raw.get("explode", style == "form") is True, "content" in raw)
-
-    def _body(self, raw: dict[str, Any], taken: set[str]) -> tuple[Body, Json]:
-        """Return its body, as JSON or a form if it can be, and the schema of the body."""
-        content = object_of(raw.get("content"))
-        order = {kind: (not is_json(kind), bare(kind) != FORM, bare(kind) != MULTIPART) for kind in content}
-        kind = min(order, key=order.__getitem__, default=JSON)
-        media, argument = object_of(content.get(kind)), _free("request_body" if "body" in taken else "body", taken)
-        properties = object_of(self.document.resolved(media.get("schema")).get("properties"))
-        files = [name for name, each in properties.items() if self._is_file(each)]
-        default = {} if is_json(kind) else {"type": "string"}
-        return Body(argument, kind, object_of(media.get("encoding")), files), media.get("schema") or default
-
-    def _is_file(self, schema: Json) -> bool:
-        shape = self.document.resolved(schema)
-        return (
-            self.document.resolved(shape.get("items", shape)).get("format") == "binary" or "contentMediaType" in shape
-        )
-
-    def _output(self) -> dict[str, Any] | None:
-        """Return the JSON schema of a success; None without one, or if it is not JSON."""
-        schemas: list[Json] = []
-        for code, each in object_of(self.raw.get("responses")).items():
-            media = object_of(self.document.resolved(each).get("content")) if code.startswith("2") else {}
-            found = next((object_of(part).get("schema") for kind, part in media.items() if is_json(kind)), None)
-            if media and found is None:
-                return None
-            schemas += [found or {"type": "null"}] if code.startswith("2") else []
-        if all(each == {"type": "null"} for each in schemas):
-            return None
-        return self.document.schema(schemas[0] if len(schemas) == 1 else {"anyOf": schemas}, sent=False)
-
-    def _keys(self) -> str:
-        """Return what it asks for, such as ``api_key (apiKey header X-Key)``; "" for nothing."""
-        schemes = schemes_of(self.document)
-        words = {name: " ".join(str(each[key]) for key in _OF_SCHEME if key in each) for name, each in schemes.items()}
-        asked = objects_of(self.raw.get("security", self.document.content.get("security")))
-        return " or ".join(" and ".join(f"{name} ({words.get(name)})" for name in each) for each in asked if each)
+    for each in _parameters(document, item, raw):
+        parameters.append(_parameter(document, f"{method.upper()} {path}", each, EFFECTS[method], taken))
+        if parameters[-1].argument:
+            media = object_of(next(iter(object_of(each.get("content")).values()), each))
+            needed = each.get("required") is True or parameters[-1].place == "path"
+            argument(parameters[-1].argument, media.get("schema", {}), each, needed)
+    body = None
+    if given := document.resolved(raw.get("requestBody")):
+        body, schema = _body(document, given, taken)
+        argument(body.argument, schema, given, given.get("required") is True)
+    whole = {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
+    summary, description = text_of(raw.get("summary") or item.get("summary")), text_of(raw.get("description"))
+    said = "\n".join(filter(None, dict.fromkeys((summary.strip(), description.strip()))))
+    asked = objects_of(raw.get("security", document.content.get("security")))
+    words = {
+        key: " ".join(str(each[part]) for part in _OF_SCHEME if part in each)
+        for key, each in schemes_of(document).items()
+    }
+    return Operation(
+        name=name,
+        method=method,
+        path=path,
+        description=said[:LONGEST_DESCRIPTION] or f"{method.upper()} {path}",
+        tags=[str(tag) for tag in list_of(raw.get("tags"))],
+        parameters=parameters,
+        body=body,
+        arguments=document.schema(whole, sent=True),
+        output=_output(document, raw),
+        keys=" or ".join(" and ".join(f"{key} ({words.get(key)})" for key in each) for each in asked if each),
+        place=place,
+    )
 
 
 _OF_SCHEME = ("type", "scheme", "in", "name")
 
 
-def schemes_of(document: Document) -> dict[str, dict[str, Any]]:
-    """Return the security schemes of a document by name."""
-    given = object_of(document.content.get("components")).get("securitySchemes")
-    return {name: document.resolved(each) for name, each in object_of(given).items()}
+def _parameters(document: Document, item: dict[str, Any], raw: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the parameters of an operation, without the headers that the specification leaves to others."""
+    given = map(document.resolved, (*list_of(item.get("parameters")), *list_of(raw.get("parameters"))))
+    named = {(each.get("in"), text_of(each.get("name"))): each for each in given}
+    void = ("accept", "content-type", "authorization")
+    return [each for (place, name), each in named.items() if place != "header" or name.casefold() not in void]
 
 
-def _described(schema: Json, given: dict[str, Any]) -> Json:
-    said = text_of(given.get("description"))
-    return {**schema, "description": said} if said and is_object(schema) else schema
+def _parameter(document: Document, where: str, raw: dict[str, Any], effect: Effect, taken: set[str]) -> Parameter:
+    name, place = text_of(raw.get("name")), text_of(raw.get("in"))
+    usual = _STYLES.get(place)
+    style = raw.get("style", usual)
+    if not name or usual is None or (style != usual and (place != "query" or style not in _OF_QUERY)):
+        problem = f"{where} of {document.where} has the parameter {name!r} in {place!r} with the style {style!r}"
+        how = "Leave the operation out with include, or correct the document."
+        raise ConfigurationError(f"{problem}, which is not supported", how)
+    argument = re.sub(r"[^A-Za-z0-9_.-]+", "_", name).strip("_") or place
+    is_key = place == "header" and name.casefold() == "idempotency-key" and effect is Effect.ONCE
+    argument = "" if is_key else _free(f"{place}_{argument}" if argument in taken else argument, taken)
+    return Parameter(argument, name, place, style, raw.get("explode", style == "form") is True, "content" in raw)
 
 
-def bare(media_type: str) -> str:
-    """Return a media type without its parameters."""
-    return media_type.partition(";")[0].strip().lower()
+def _body(document: Document, raw: dict[str, Any], taken: set[str]) -> tuple[Body, Json]:
+    """Return a body, as JSON or a form if it can be, and its schema."""
+    content = object_of(raw.get("content"))
+    order = {kind: (not is_json(kind), bare(kind) != FORM, bare(kind) != MULTIPART) for kind in content}
+    kind = min(order, key=order.__getitem__, default=JSON)
+    media, argument = object_of(content.get(kind)), _free("request_body" if "body" in taken else "body", taken)
+    files: list[str] = []
+    for name, each in object_of(document.resolved(media.get("schema")).get("properties")).items():
+        shape = document.resolved(each)
+        shape = document.resolved(shape.get("items", shape))
+        files += [name] if shape.get("format") == "binary" or "contentMediaType" in shape else []
+    default = {} if is_json(kind) else {"type": "string"}
+    return Body(argument, kind, object_of(media.get("encoding")), files), media.get("schema") or default
 
 
-def is_json(media_type: str) -> bool:
-    return bare(media_type) == JSON or bare(media_type).endswith("+json")
+def _output(document: Document, raw: dict[str, Any]) -> dict[str, Any] | None:
+    """Return the JSON schema of a success; None without one, or if it is not JSON."""
+    nothing, schemas = {"type": "null"}, list[Json]()
+    for code, each in object_of(raw.get("responses")).items():
+        media = object_of(document.resolved(each).get("content")) if code.startswith("2") else {}
+        found = next((object_of(part).get("schema") for kind, part in media.items() if is_json(kind)), None)
+        if media and found is None:
+            return None
+        schemas += [found or nothing] if code.startswith("2") else []
+    if all(each == nothing for each in schemas):
+        return None
+    return document.schema(schemas[0] if len(schemas) == 1 else {"anyOf": schemas}, sent=False)
