@@ -13,9 +13,10 @@ from leadhand.core.secret import OF_REQUEST, Secret, has_secret
 from leadhand.core.value import FrozenDict, Json, Value, compact_json, frozen
 from leadhand.engine.redaction import Redactor
 from leadhand.engine.secrets import RunSecrets
-from leadhand.engine.sent_requests import SentRequests
+from leadhand.engine.sent_requests import Packed, SentRequests
 from leadhand.ports import ContextStore
 from leadhand.ports.heads import RunHead
+from leadhand.ports.models import ModelRequest
 
 _V = TypeVar("_V", bound=Value)
 _FROM_OUTSIDE = (QuestionAnswered, SignalSent)
@@ -63,6 +64,10 @@ class RunLog:
     def note(self, attempt: str, message: object) -> None:
         """Record what code of users reports."""
         self.append(NoteEmitted(attempt=attempt, message=str(message).encode(errors="replace").decode()))
+
+    def packed(self, request: ModelRequest) -> Packed:
+        """Return a request that no other continues, for the log."""
+        return SentRequests(self._redactor, self.secrets).pack(request)
 
     async def entries(self, after: int = 0, limit: int | None = None) -> Sequence[Entry]:
         """Return the entries of the run so far, those with a sequence above ``after``, and at most ``limit``."""

@@ -17,7 +17,7 @@ from leadhand.core.limits import Ceiling
 from leadhand.core.relations import ancestors, tools_of
 from leadhand.core.run import RunDefinition
 from leadhand.core.state import AttemptState, RunState, StepState
-from leadhand.core.tool import AskPerson, CallState, Todo, ToolSpec
+from leadhand.core.tool import AskPerson, CallState, ToolSpec
 from leadhand.core.value import FrozenDict, Json, plain_json
 from leadhand.core.work_order import Step
 from leadhand.core.work_result import ResultData
@@ -342,65 +342,3 @@ class Replied:
 
     text: str
     state: Json = None
-
-
-async def _nobody(_text: str, _choices: Sequence[str], _seconds: float) -> str | None:
-    return None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ToolContext:
-    """What a tool receives besides its arguments: declare a parameter ``context: ToolContext`` to receive it.
-
-    ``call_id`` is the key of the effect (``run/step/turn/position``). It is the same on every retry, so you can
-    send it to a service as an idempotency key. ``offline`` is true if nothing may leave the machine. ``library`` finds
-    and reads documents. ``todos`` and ``files`` are the todo list and the artifacts of the run, as they were when the
-    worker made the call. ``caller`` returns that worker, ``workshop`` keeps the workers that it makes (None: it cannot
-    make any). ``deps`` is what the program gave the run or, without that, ``Leadhand(deps=…)``. All of it works on any
-    thread; a tool that is not a coroutine function calls coroutine methods with ``asyncio.run(…)``.
-    """
-
-    run_id: str
-    call_id: str
-    offline: bool
-    web: Web
-    now: Callable[[], datetime]
-    library: Library | None = None
-    todos: tuple[Todo, ...] = ()
-    files: Files = Files()
-    caller: Callable[[], Caller] = Caller
-    workshop: Workshop | None = None
-    deps: Any = None
-    emit: Callable[[str], None] = lambda _message: None
-    """Report what the tool is doing, as a line in the log of the run."""
-    replied: Replied | None = None
-    """What a person replied to what this call asked before; return ``AskPerson`` to ask."""
-    ask: Callable[[str, Sequence[str], float], Awaitable[str | None]] = _nobody
-    """Ask a person while the call goes on, with choices (none: the reply is a text), for at most some seconds; None
-    if nobody replied. The call holds its slot meanwhile, so return ``AskPerson`` if you can."""
-
-
-Check = Callable[[Mapping[str, Json], Caller], object]
-"""Raises ToolError if a call with these arguments of a caller would be refused."""
-
-
-class BoundTool(Protocol):
-    """A tool with its code, and its own ``check`` of calls, if any."""
-
-    @property
-    def name(self) -> str: ...
-
-    @property
-    def check(self) -> Check | None: ...
-
-    @property
-    def is_async(self) -> bool:
-        """False: the call blocks, so it runs on a thread."""
-        ...
-
-    def call(self, args: dict[str, Json], context: ToolContext, /) -> Any:
-        """Call the code with arguments that match the schema; the result is awaited if the tool is async.
-
-        Raises what the tool raises, and ToolError (``invalid``) if the arguments cannot be converted.
-        """
-        ...

@@ -7,6 +7,7 @@ import logging
 from collections.abc import Callable, Generator, Iterable, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, ParamSpec
 
 from leadhand.app.export.document import write_work_order
@@ -32,6 +33,7 @@ from leadhand.dispatch.local import LocalDispatcher
 from leadhand.engine import loading
 from leadhand.engine.calls.limiter import Limiter
 from leadhand.engine.calls.model_calls import ModelCalls
+from leadhand.engine.calls.spending import Spending
 from leadhand.engine.calls.tool_calls import ToolCalls
 from leadhand.engine.controller import Controller, OnEntries, OnState
 from leadhand.engine.hooks import Hooks
@@ -97,6 +99,7 @@ class Runtime:
         """This process among those that share its database; None if they are all on this machine."""
         self.texts.elsewhere = None if self.cluster is None else self.cluster.live
         limiter = Limiter(self.store, self._clock)  # by all calls of the process, also with other processes
+        self._model_calls = ModelCalls(self.models, self.store, self._clock, limiter)
         self.tool_calls = ToolCalls(
             self.toolbox.bound,
             self.web,
@@ -107,8 +110,8 @@ class Runtime:
             hooks=self.hooks,
             limiter=limiter,
             deps=self.toolbox.deps_of,
+            spending=partial(Spending, self._model_calls),
         )
-        self._model_calls = ModelCalls(self.models, self.store, self._clock, limiter)
         self._host = Host(self.store, self._model_calls, self.tool_calls, self.redactor, self.texts.listener)
         self.dispatcher: Dispatcher = LocalDispatcher(self._host, self._clock, self.settings.concurrency)
         if self.cluster is not None:

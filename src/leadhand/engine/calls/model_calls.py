@@ -18,6 +18,7 @@ from leadhand.engine.calls.pace import Pace
 from leadhand.engine.calls.permits import Notes, rest
 from leadhand.engine.gate import malformed, without_nulls
 from leadhand.engine.log import RunLog
+from leadhand.engine.sent_requests import Packed
 from leadhand.engine.work import kept_after
 from leadhand.flows.facts import clarified_request
 from leadhand.ports import Clock, ContextStore, FormRefused, ModelError, Models, Work
@@ -31,7 +32,7 @@ _OF_ONE_WORKER = frozenset({"no_rules", "flow_error", HOOK_FAILED})
 """Types of failures of a model for one worker. Other workers of the run can still use it."""
 MOST_INTERRUPTED = 2
 """How often a call is made again after its connection was lost: the call itself may crash its server."""
-_PRICE = "use a model with a known price, set LEADHAND_PRICE, or start the run with allow_unknown_price"
+HOW_PRICED = "use a model with a known price, set LEADHAND_PRICE, or start the run with allow_unknown_price"
 CHECK = "check that the server runs"
 """What a person can do about a server that is away and says nothing else."""
 
@@ -74,7 +75,7 @@ class ModelCalls:
         not back within ``patience_s``.
         """
         run, key = call.work.definition, (log.run_id, call.request.model)
-        profile, limit = self._profile(call.request.model), run.concurrency.of_model(call.request.model)
+        profile, limit = self.profile(call.request.model), run.concurrency.of_model(call.request.model)
         pace = self._pace(profile, call.request.model)
         notes = Notes(self._limiter.waits, log, call.request.patience_s)
         call = call._replace(request=profile.with_reasoning(call.request))
@@ -99,7 +100,9 @@ class ModelCalls:
                     await pace.rest(until)
                     round_ = pace.round
                     try:  # each request has a reservation and log entries
-                        await self._reserve(log, call, profile)
+                        amount = _reservation(profile, call.request, needs_price=run.needs_prices)
+                        await self.reserve(log, call, amount, log.requests.pack(call.request))
+                        log.requests.written(call.call_id)
                         reply = await self._request(log, call, profile, on_text)
                     except ModelError as error:
                         failure = error.failure
@@ -131,7 +134,8 @@ class ModelCalls:
         for key in [key for key in self._circuits if key[0] == run_id]:
             del self._circuits[key]
 
-    def _profile(self, model: str) -> ModelProfile:
+    def profile(self, model: str) -> ModelProfile:
+        """Return what is known of a model. Raises ModelError for a name that no adapter takes."""
         try:
             return self._models.profile(model)
         except ConfigurationError as error:  # a flow or a tool named the model
@@ -158,16 +162,16 @@ class ModelCalls:
         self._circuits[log.run_id, model] = failure
         raise _unmade(failure)
 
-    async def _reserve(self, log: RunLog, call: ModelCall, profile: ModelProfile) -> None:
-        """Record the start of a call with its reservation."""
-        work, run, sent = call.work, call.work.definition, log.requests.pack(call.request)
+    async def reserve(self, log: RunLog, call: ModelCall, amount: Money, sent: Packed) -> None:
+        """Record the start of a call with its reservation, as soon as it fits. Raises ModelError if it never will."""
+        work, run = call.work, call.work.definition
         while True:
             now = self._clock.now()  # each day has its own budgets
             began = ModelCallBegan(
                 attempt=call.attempt,
                 call_id=call.call_id,
                 model=call.request.model,
-                reserved=_reservation(profile, call.request, needs_price=run.needs_prices),
+                reserved=amount,
                 kept=kept_after(run, work.step, work.worker),
                 within=work.scopes,
                 shared=tuple(budget.at(now) for budget in run.shared_budgets),
@@ -176,7 +180,6 @@ class ModelCalls:
             )
             try:
                 await log.append(began, blobs=sent.blobs)
-                log.requests.written(call.call_id)
                 return
             except BudgetRefused as refused:
                 if not refused.may_fit:
@@ -195,7 +198,7 @@ class ModelCalls:
             # Adapters enforce the deadline themselves, with a better message; this is for those that do not.
             async with asyncio.timeout(request.deadline_s + min(SLACK_S, request.deadline_s / 10)):
                 received = await self._models.ask(request, on_text)
-            usage, checked = _priced(profile, received.usage), await _checked(log, call, received)
+            usage, checked = priced(profile, received.usage), await _checked(log, call, received)
             if isinstance(checked, Failure):
                 failed = ModelError(checked, usage)
             else:
@@ -206,7 +209,7 @@ class ModelCalls:
         except ModelError as error:
             failed, usage = error, error.usage
             if usage is not None and usage.input_tokens:  # an answer that cannot be used, such as one that was cut
-                usage = _priced(profile, usage, answered=False)
+                usage = priced(profile, usage, answered=False)
         asked, blobs = log.pack(call.asked)
         message = reply.message if reply is not None else None
         if message is not None and reply is not None and reply.value is not None and not message.tool_calls:
@@ -244,11 +247,11 @@ def _reservation(profile: ModelProfile, request: ModelRequest, *, needs_price: b
     cost = profile.highest_cost(inputs, request.max_tokens)
     if cost is None and needs_price and not profile.free:
         message = f"the price of {request.model} is not known, so the budget cannot limit it"
-        raise _unmade(Failure.of(message, "configuration", FailureClass.UNAVAILABLE, _PRICE))
+        raise _unmade(Failure.of(message, "configuration", FailureClass.UNAVAILABLE, HOW_PRICED))
     return Money(requests=1, tokens=inputs + request.max_tokens, nanousd=cost or 0)
 
 
-def _priced(profile: ModelProfile, usage: Usage, *, answered: bool = True) -> Usage | None:
+def priced(profile: ModelProfile, usage: Usage, *, answered: bool = True) -> Usage | None:
     """The usage with its cost, where the model's price is known and the adapter did not say it.
 
     None, for unknown, if the adapter named no cost and counted no tokens, of the input or of a reply.

@@ -55,6 +55,7 @@ from leadhand.ports import (
     Files,
     Library,
     Replied,
+    Spending,
     ToolContext,
     Web,
     Work,
@@ -80,11 +81,13 @@ class ToolCalls:
         limiter: Limiter | None = None,
         hooks: Hooks | None = None,
         deps: Callable[[str], Any] = lambda _run_id: None,
+        spending: Callable[[RunLog, Work, str], Spending] | None = None,
     ) -> None:
         """``bound`` returns a tool with its code, ``web`` the services, offline or not; ``library`` the documents:
         offline or not, of a directory, and whether of nothing else. ``deps`` returns what the program gives the tools
-        of a run.
+        of a run, ``spending`` what books the spending of a call.
         """
+        self._spending = spending
         self.limiter = limiter or Limiter(store, clock)
         self._cache = ToolCache(store)
         self._workshop = workshop
@@ -212,6 +215,7 @@ class ToolCalls:
             caller=work.caller,
             emit=partial(_emit, asyncio.get_running_loop(), log, work.attempt.attempt),
             ask=partial(self._ask, log, call.call_id),
+            spending=self._spending and cast("Any", OnLoop(self._spending(log, work, call.call_id))),
         )
         returned, failure = await self._outcome(log, work, tool, call, context)
         withheld = await self.hooks.after_tool(work, call, returned, failure)
