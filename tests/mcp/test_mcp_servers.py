@@ -141,6 +141,17 @@ async def test_a_server_of_the_old_protocol_waits_for_an_answer_during_the_call(
     assert (question.reply or None) == reply
 
 
+async def test_a_key_that_a_server_shows_is_redacted(home: Path, node: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PLAIN_NAME", "a-key-of-the-server")
+    command = [str(node / "mcp-server-everything"), "stdio"]
+    server = mcp(command, name="everything", env={"SHOWN": "env:PLAIN_NAME"})
+    async with lead_with(home, server, {"tool": "get_env"}) as lead:
+        assert (await lead.run("Show me the environment")).status is RunStatus.SUCCEEDED
+    kept = b"".join(each.read_bytes() for each in home.rglob("*") if each.is_file())
+    assert b"SHOWN" in kept
+    assert b"a-key-of-the-server" not in kept
+
+
 async def test_progress_is_in_the_log(home: Path, node: Path) -> None:
     server = mcp([str(node / "mcp-server-everything"), "stdio"], name="everything")
     async with lead_with(home, server, LONG) as lead:

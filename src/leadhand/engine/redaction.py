@@ -88,9 +88,11 @@ class Redactor:
         """What this process knows of the secrets of runs, by run."""
 
     @classmethod
-    def of_environment(cls, environment: Mapping[str, str]) -> Redactor:
-        """A redactor that knows the values of every variable named like a secret, and the passwords in URLs."""
-        return cls(secret for item in environment.items() for secret in _secrets_of(*item))
+    def of_environment(cls, environment: Mapping[str, str], keys: Iterable[str] = ()) -> Redactor:
+        """A redactor that knows the values of every variable named like a secret, the passwords in URLs, and the values
+        of the variables in ``keys``."""
+        named = (environment[each] for each in keys if each in environment)
+        return cls([*named, *(secret for item in environment.items() for secret in _secrets_of(*item))])
 
     def may_hold_secret(self, written: str) -> bool:
         """Whether a text, or a value as JSON, may have a secret."""

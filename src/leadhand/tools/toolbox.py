@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import difflib
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property
 from typing import Any, Self, cast
 
@@ -47,6 +47,13 @@ class Toolbox:
         self._of_sources: dict[str, Tool[..., Any]] = {}
         for given in tools:
             self.add(given)
+
+    @property
+    def keys(self) -> Iterator[str]:
+        """The names of the variables from which sources read their keys."""
+        for source in self._sources.values():
+            kept: list[Mapping[str, str]] = [getattr(source, each, None) or {} for each in ("env", "headers")]
+            yield from (each.removeprefix("env:") for given in kept for each in given.values() if each[:4] == "env:")
 
     def deps_of(self, run_id: str) -> Any:
         """Return what the program gives the tools of a run besides their arguments."""

@@ -77,7 +77,7 @@ class Runtime:
         self.watchers: list[OnEntries] = []
         self.on_release: list[OnState] = []
         self._clock = SystemClock()
-        self.redactor = Redactor.of_environment(self.settings.environment)
+        self.redactor = Redactor.of_environment(self.settings.environment, self.toolbox.keys)
         self.web = Webs(self.settings, self.store, self._clock, self.redactor)
         self._driving: set[asyncio.Task[RunState]] = set()
         self._held: dict[str, RunState] = {}

@@ -63,6 +63,9 @@ class McpConnection:
         try:
             listed = await link.listed()
         except (MCPError, ValidationError) as error:
+            if link.forgot or not link.is_open:  # it was lost since the last run; this ends at a server that is away
+                await self._lost(link)
+                return await self.tools()
             whose = f"the tools of the MCP server {self._server.name}"
             raise ConfigurationError(f"{whose} cannot be listed: {one_line(error)}", "Correct the server.") from error
         included = [each for each in listed.values() if self._includes(each.name)]

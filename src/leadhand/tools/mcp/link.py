@@ -31,8 +31,8 @@ from leadhand.tools.source import from_environment
 
 OPENING_S = 60.0
 """Seconds in which a server has to answer for the first time: its command may have to install it first."""
-FRESH_S = 10.0
-"""Seconds for which a list of tools is used. A server that says when its list changes is asked again only then."""
+FRESH_S, TELLING_S = 10.0, 120.0
+"""Seconds for which a list of tools is used; of a server that says when its list changes, until it does."""
 MOST_PAGES = 100
 HTTP = httpx2.Timeout(30.0, read=None)
 """Seconds to connect and to send a request. How long a server may be silent depends on the call."""
@@ -175,6 +175,7 @@ class Link:
     async def listed(self) -> Mapping[str, types.Tool]:
         """Return the tools that the server offers now, by name. Raises as the library does."""
         if self._listed is None or self._listed[0] < time.monotonic():
+            self._status = 0
             found: dict[str, types.Tool] = {}
             page = await self.client.list_tools()
             for _ in range(MOST_PAGES):
@@ -184,7 +185,7 @@ class Link:
                 page = await self.client.list_tools(cursor=page.next_cursor)
             offered = self.client.server_capabilities.tools
             tells = offered is not None and offered.list_changed
-            self._listed = (time.monotonic() + (float("inf") if tells else FRESH_S), found)
+            self._listed = (time.monotonic() + (TELLING_S if tells else FRESH_S), found)
         return self._listed[1]
 
     async def call(
