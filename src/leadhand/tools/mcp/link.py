@@ -58,7 +58,8 @@ class Link:
 
     def __init__(self, server: McpSettings) -> None:
         self._server = server
-        self._closing, self._ended = asyncio.Event(), asyncio.Event()
+        self._over = asyncio.Event()
+        """Set when the connection is to be closed, and when it was lost."""
         self._opened: asyncio.Future[Client] = asyncio.get_running_loop().create_future()
         self._owner: asyncio.Task[None] | None = None
         self._listed: tuple[float, dict[str, types.Tool]] | None = None
@@ -94,7 +95,7 @@ class Link:
 
     @property
     def is_open(self) -> bool:
-        return not (self._ended.is_set() or self._closing.is_set())
+        return not self._over.is_set()
 
     @property
     def forgot(self) -> bool:
@@ -109,7 +110,7 @@ class Link:
 
     async def aclose(self) -> None:
         """Close the connection; a process that does not end by itself is terminated, with its children."""
-        self._closing.set()
+        self._over.set()
         if self._owner is not None:
             await asyncio.wait({self._owner})
 
@@ -120,7 +121,7 @@ class Link:
                 async with asyncio.timeout(OPENING_S):
                     transport = await self._transport(stack, env, headers)
                     client = Client(
-                        _watched(transport, self._ended),
+                        _watched(transport, self._over),
                         mode="auto",
                         cache=None,
                         client_info=types.Implementation(name="leadhand", version=version("leadhand")),
@@ -130,12 +131,7 @@ class Link:
                     await stack.enter_async_context(client)
                     await self._listen(client, stack)
                 self._opened.set_result(client)
-                waiting = [asyncio.ensure_future(each.wait()) for each in (self._closing, self._ended)]
-                try:
-                    await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
-                finally:
-                    for each in waiting:
-                        each.cancel()
+                await self._over.wait()
         except BaseException as error:
             self._cause = error
             if not self._opened.done():
@@ -144,7 +140,7 @@ class Link:
                 raise
             LOGGER.debug("the connection to the MCP server %s ended", self._server.name, exc_info=error)
         finally:
-            self._ended.set()
+            self._over.set()
 
     async def _transport(self, stack: AsyncExitStack, env: Mapping[str, str], headers: Mapping[str, str]) -> Any:
         server = self._server
@@ -222,29 +218,22 @@ class Link:
     def _fault(self, error: Exception) -> ConfigurationError:
         """Return why the server cannot be used, and what to do about it."""
         server, wrote = self._server, "".join(f"; it wrote: {line}" for line in list(self._lines.last)[-1:])
-        whose, flags = f"the MCP server {server.name}", " ".join(server.command)
-        errors = [*_leaves(error)]
-        found = next((each for each in errors if isinstance(each, OSError | httpx2.TransportError | MCPError)), error)
+        whose = f"the MCP server {server.name}{f' at {server.url}' if server.url else ''}"
+        known = (each for each in _leaves(error) if isinstance(each, OSError | httpx2.TransportError | MCPError))
+        found, status = next(known, error), f" (HTTP {self._status})" if self._status else ""
+        what, how = (
+            f"{whose} does not answer as an MCP server: {one_line(found)}{status}{wrote}",
+            "Correct its address.",
+        )
         if isinstance(found, TimeoutError):
-            how = f"Run {flags} by hand, to see what it does." if flags else "Check the address, and that it runs."
-            return ConfigurationError(f"{whose} did not answer within {OPENING_S:g} s{wrote}", how)
-        if isinstance(found, OSError) and server.command:
+            what = f"{whose} did not answer within {OPENING_S:g} s{wrote}"
+        elif isinstance(found, OSError) and server.command:
             what = f"{whose} cannot be started: {server.command[0]}: {found.strerror or one_line(found)}"
-            return ConfigurationError(what, "Install its command, or correct it.")
-        if server.command:
-            return ConfigurationError(
-                f"{whose} does not answer as an MCP server: {one_line(found)}{wrote}",
-                f"Run {flags} by hand, to see what it does; an MCP server waits for its first message.",
-            )
-        if self._status in (401, 403):
+        elif self._status in (401, 403):
             how = 'Send its key: headers={"Authorization": "env:NAME"}, and NAME="Bearer …" in the environment.'
-            return ConfigurationError(f"{whose} at {server.url} refuses access (HTTP {self._status})", how)
-        if isinstance(found, httpx2.TransportError):
-            how = "Start it, or correct the address."
-            return ConfigurationError(f"{whose} at {server.url} cannot be reached: {one_line(found)}", how)
-        status = f" (HTTP {self._status})" if self._status else ""
-        what = f"{whose} at {server.url} does not answer as an MCP server: {one_line(found)}{status}"
-        return ConfigurationError(what, "Correct the path of the address: that of many servers is /mcp.")
+        if server.command:
+            how = f"Install its command, or correct it. To see what it does, run: {' '.join(server.command)}"
+        return ConfigurationError(what, how)
 
 
 def digest_of(tool: types.Tool) -> str:
