@@ -18,6 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from leadhand import ConfigurationError, ToolError, UsageError
+from leadhand.core.secret import declares_secret
 from leadhand.core.tool import Effect
 from leadhand.core.value import texts_in
 from leadhand.engine.gate import schema_problems
@@ -370,6 +371,17 @@ async def test_a_call_that_happens_once_carries_its_key_where_the_api_asks_for_o
     given = {} if method == "post" else {"Idempotency-Key": "mine"}
     await act(document(method=method, parameters=parameters), given)
     assert api.received[0].headers["Idempotency-Key"] == (context.call_id if method == "post" else "mine")
+
+
+async def test_a_document_says_which_arguments_are_secrets(tmp_path: Path) -> None:
+    user = {"type": "object", "properties": {"pin": {"type": "string", "writeOnly": True}, "name": {"type": "string"}}}
+    parameters = [{"name": "token", "in": "header", "schema": {"type": "string", "format": "password"}}]
+    body = {"content": {"application/json": {"schema": {"$ref": "#/components/schemas/User"}}}}
+    given = document(parameters=parameters, requestBody=body, components={"schemas": {"User": user}}, **AT)
+    async with tools_of(written(tmp_path, given)) as tools:
+        schema = tools["specs"]["act"].parameters
+    paths = [("token",), ("body", "pin"), ("body", "name")]
+    assert [declares_secret(schema, path) for path in paths] == [True, True, False]
 
 
 SCHEMES = {

@@ -107,9 +107,8 @@ class OpenApiConnection:
             found = await asyncio.to_thread(operations, document, self._include, reserved, url, base_url)
         except (ToolError, OSError, RecursionError) as error:
             how = f"Correct the file or URL of the API {self._name}, or try again when it is there."
-            raise ConfigurationError(
-                f"the OpenAPI document {where} cannot be read: {getattr(error, 'strerror', error)}", how
-            ) from error
+            why = getattr(error, "strerror", None) or error
+            raise ConfigurationError(f"the OpenAPI document {where} cannot be read: {why}", how) from error
         base = URL(base_url or address(document, document.content.get("servers"), url))
         may_be_private = (is_named or bool(base_url)) and await _is_private(base)
         title = text_of(object_of(document.content.get("info")).get("title")) or self._name
