@@ -74,7 +74,7 @@ class Attempt:
             raise ModelError(refused, Usage(requests=0, nanousd=0))
         if hooks.has(work.definition, "after_model", "before_answer"):
             on_text = None  # nothing is shown or begun of a text that a hook has not let pass
-        if self._log.secrets:
+        if self._log.secrets.known:
             messages = explained(messages)
         call_id = model_call_id(work.key, work.attempt.conversation, number)
         request = ModelRequest(
