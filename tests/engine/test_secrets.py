@@ -209,7 +209,7 @@ async def test_what_the_environment_has_is_never_kept():
         "password": "[redacted]",
         "text": "token=[redacted]",
     }
-    assert not secrets
+    assert not secrets.known
 
 
 # --- other ways in and out -------------------------------------------------------------------------------------------

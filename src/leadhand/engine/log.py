@@ -9,7 +9,8 @@ from typing import Any, TypeVar, cast
 from leadhand.core.artifact import blob_of, pack
 from leadhand.core.events import AnyEvent, Entry, NoteEmitted, QuestionAnswered, RunStarted, SignalSent
 from leadhand.core.run import RunDefinition
-from leadhand.core.secret import OF_REQUEST, Secret, has_secret
+from leadhand.core.secret import LOOKS_LIKE_ONE, OF_REQUEST, Secret, has_secret
+from leadhand.core.tool import ToolReturn
 from leadhand.core.value import FrozenDict, Json, Value, compact_json, frozen
 from leadhand.engine.redaction import Redactor
 from leadhand.engine.secrets import RunSecrets
@@ -55,9 +56,9 @@ class RunLog:
         """Reserve a place in the log at once; await the result to wait for the commit. Raises as the store's append
         does; ``begins`` is only for stores that are shared.
         """
-        clean: Sequence[AnyEvent] = [self._sealed(event) for event in events]
+        clean = [event if self._is_clean(event.body, type(event)) else self._sealed(event) for event in events]
         shared: dict[str, Any] = {name: value for name, value in (("begins", begins), ("head", head)) if value}
-        if self.secrets:
+        if self.secrets.known:
             shared |= self._new([*(event.body for event in clean), *(blobs or {}).values()])
         return self._store.append(self.run_id, clean, epoch=epoch, current=current, blobs=blobs, **shared)
 
@@ -73,10 +74,14 @@ class RunLog:
         """Return the entries of the run so far, those with a sequence above ``after``, and at most ``limit``."""
         return await self._store.read(self.run_id, after, limit)
 
+    def _is_clean(self, written: str, kind: type[Any] | None = None, *, foreign: bool = False) -> bool:
+        """Whether something that is ``written`` so certainly has no secrets and, of elsewhere, no references to any."""
+        if self.secrets.known or self._redactor.may_hold_secret(written):
+            return False
+        return not ((foreign or kind in _FROM_OUTSIDE) and LOOKS_LIKE_ONE in written)
+
     def _sealed(self, event: AnyEvent) -> AnyEvent:
         foreign = isinstance(event, _FROM_OUTSIDE)
-        if not (foreign or self.secrets or self._redactor.may_hold_secret(event.body)):
-            return event
         return self.secrets.sealing(OF_REQUEST if foreign else "", foreign=foreign).value(event, event.body)
 
     def _new(self, written: Iterable[str | bytes]) -> dict[str, tuple[Secret, ...]]:
@@ -86,8 +91,19 @@ class RunLog:
     def sealed(self, value: _V, origin: str, tool: str = "", given: Iterable[str] = (), **more: Any) -> _V:
         """Return what came from ``origin``, and of a call was returned by ``tool``, as the engine works with it and the
         log holds it: with references in place of its secrets, and of those that the call was ``given``."""
-        seal = self.secrets.sealing(origin, tool, given, **{"foreign": True, **more})
-        return seal.value(value, value.model_dump_json())
+        written = value.model_dump_json()
+        if self._is_clean(written, foreign=True):
+            return value
+        return self.secrets.sealing(origin, tool, given, **{"foreign": True, **more}).value(value, written)
+
+    def sealed_return(self, returned: ToolReturn, **of: Any) -> tuple[ToolReturn, str]:
+        """Return what a tool returned as :meth:`sealed` does, and its data as JSON ("": they are not known as JSON)."""
+        written = compact_json(returned.raw)
+        whole = written + returned.model_dump_json(exclude={"raw"})
+        if self._is_clean(whole, foreign=True):
+            return returned, written
+        sealed = self.secrets.sealing(**of).value(returned, whole)
+        return sealed, written if sealed is returned else ""
 
     def pack(self, payload: Json) -> tuple[Json, dict[str, bytes]]:
         """Return a payload for an event, and the blobs to append with the event, both without secrets."""

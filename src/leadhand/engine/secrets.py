@@ -41,7 +41,7 @@ class RunSecrets:
 
     def __init__(self, store: ContextStore, run_id: str, redactor: Redactor) -> None:
         self._store, self._run_id, self._redactor = store, run_id, redactor
-        self._known: dict[tuple[str, str], Secret] = {}
+        self.known: dict[tuple[str, str], Secret] = {}
         self._values: dict[str, Json] = {}
         self._forms: dict[str, None] = {}
         self.is_current = False
@@ -55,10 +55,6 @@ class RunSecrets:
             known = redactor.of_runs[run_id] = RunSecrets(store, run_id, redactor)
         return known
 
-    def __bool__(self) -> bool:
-        """Whether any secret is known."""
-        return bool(self._known)
-
     async def load(self, *, again: bool = False) -> None:
         """Read what other processes have written, unless that is known; in any case with ``again``."""
         if again or not self.is_current:
@@ -68,8 +64,8 @@ class RunSecrets:
     def add(self, secrets: Iterable[Secret]) -> None:
         """Take note of secrets."""
         for secret in secrets:
-            if (key := (secret.secret_id, secret.origin)) not in self._known:
-                self._known[key] = secret
+            if (key := (secret.secret_id, secret.origin)) not in self.known:
+                self.known[key] = secret
                 self._values[secret.secret_id] = value = json.loads(secret.value)
                 if isinstance(value, str) and len(value) >= SHORTEST and not value.isalpha():
                     self._forms |= dict.fromkeys(
@@ -100,7 +96,7 @@ class RunSecrets:
     def named_in(self, written: Iterable[str | bytes]) -> tuple[Secret, ...]:
         """Return the secrets to which texts refer, to write them with these texts."""
         ids = {each for text in written for each in secrets_in(text if isinstance(text, str) else text.decode())}
-        return tuple(secret for (secret_id, _), secret in self._known.items() if secret_id in ids) if ids else ()
+        return tuple(secret for (secret_id, _), secret in self.known.items() if secret_id in ids) if ids else ()
 
     async def reveal(self, value: Json, given: list[str] | None = None) -> Json:
         """Return a value with its secrets in place of the references, and add these, as texts, to ``given``.
@@ -117,7 +113,7 @@ class RunSecrets:
         returned it. Raises NoSuchSecret for one that leads nowhere."""
         await self._find(value)
         return [
-            (path, [secret for (each, _), secret in self._known.items() if each == secret_id])
+            (path, [secret for (each, _), secret in self.known.items() if each == secret_id])
             for path, secret_id in places_of_secrets(value)
         ]
 

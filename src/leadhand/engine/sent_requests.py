@@ -67,7 +67,7 @@ class SentRequests:
         return Packed(continues, tuple(parts), blobs)
 
     def _stored(self, written: str) -> tuple[Blob, bytes]:
-        if not self._secrets and (clean := _without_secrets(self._redactor, written)) is not None:
+        if not self._secrets.known and (clean := _without_secrets(self._redactor, written)) is not None:
             return clean
         clean = self._secrets.sealing().json(value := json.loads(written), written)
         body = (written if clean is value else compact_json(clean)).encode()

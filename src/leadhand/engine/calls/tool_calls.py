@@ -217,7 +217,7 @@ class ToolCalls:
             ask=partial(self._ask, log, call.call_id),
             spending=self._spending and cast("Any", OnLoop(self._spending(log, work, call.call_id))),
         )
-        returned, failure = await self._outcome(log, work, tool, call, context)
+        returned, failure, written = await self._outcome(log, work, tool, call, context)
         withheld = await self.hooks.after_tool(work, call, returned, failure)
         if withheld is not None:
             returned, failure = without_result(tool, failure, withheld)
@@ -226,7 +226,7 @@ class ToolCalls:
         asks, files = _kept(reply.asks)
         result = call._replace(**given, asks=asks, failure=failure)
         took_ms = round((time.monotonic() - began_at) * 1_000)
-        raw = await self._returned(log, work, result, files=files, duration_ms=took_ms)
+        raw = await self._returned(log, work, result, written=written, files=files, duration_ms=took_ms)
         if cached is not None and tool.cache_s is not None and failure is None:
             check = partial(may_keep, reply)
             if check() if is_small(reply) else await self._conversions.run(check):
@@ -248,8 +248,9 @@ class ToolCalls:
 
     async def _outcome(
         self, log: RunLog, work: Work, tool: ToolSpec, call: CallState, context: ToolContext
-    ) -> tuple[ToolReturn | None, Failure | None]:
-        """Run the code of a tool with the secrets of its arguments, and return its outcome with references to secrets.
+    ) -> tuple[ToolReturn | None, Failure | None, str]:
+        """Run the code of a tool with the secrets of its arguments, and return its outcome with references to secrets,
+        and its data as JSON.
 
         Leadhand's own tools of runs neither get secrets nor are taken for somebody else's.
         """
@@ -261,12 +262,14 @@ class ToolCalls:
                 text, state = await log.secrets.reveal([replied.text, replied.state], given)
                 context = replace(context, replied=Replied(text, state))
         except NoSuchSecret as missing:
-            return None, no_such_secret(str(missing))
+            return None, no_such_secret(str(missing)), ""
         returned, failure = await self.run(tool, args, context, work)
-        seal = partial(log.sealed, origin=tool.origin, tool=tool.name, given=given, foreign=not tool.keeps_references)
+        of: dict[str, Any] = {"origin": tool.origin, "tool": tool.name, "given": given}
+        of["foreign"], written = not tool.keeps_references, ""
         if returned is not None:
-            returned = seal(returned) if is_small(returned) else await self._conversions.run(partial(seal, returned))
-        return returned, failure and seal(failure)
+            seal = partial(log.sealed_return, returned, **of)
+            returned, written = seal() if is_small(returned) else await self._conversions.run(seal)
+        return returned, failure and log.sealed(failure, **of), written
 
     async def _returned(
         self,
@@ -274,12 +277,13 @@ class ToolCalls:
         work: Work,
         result: CallState,
         *before: ToolCallBegan,
+        written: str = "",
         files: Mapping[str, bytes] | None = None,
         **more: Any,
     ) -> Json:
         """Record the end of a call, after its start if that is given, with the content of ``files`` that it wrote, and
-        return its data as the log has them."""
-        convert = partial(pack, result.raw)  # a large payload takes a while
+        return its data, which are ``written`` so as JSON, as the log has them."""
+        convert = partial(pack, result.raw, written)  # a large payload takes a while
         raw, blobs = convert() if is_small(result.raw) else await self._conversions.run(convert)
         event = ToolCallReturned(
             attempt=work.attempt.attempt,

@@ -74,7 +74,7 @@ class Attempt:
             raise ModelError(refused, Usage(requests=0, nanousd=0))
         if hooks.has(work.definition, "after_model", "before_answer"):
             on_text = None  # nothing is shown or begun of a text that a hook has not let pass
-        if self._log.secrets:
+        if self._log.secrets.known:
             messages = explained(messages)
         call_id = model_call_id(work.key, work.attempt.conversation, number)
         request = ModelRequest(
@@ -201,7 +201,7 @@ class Attempt:
             return no_such_secret(str(missing)), {}
         if problems := secret_problems(tool, revealed):
             return Failure.of("; ".join(problems), "bad_arguments", FailureClass.INVALID), {}
-        passed_on = {str(path[0]): of[0].words for path, of in found if rules.passes_on(work, tool, path, of)}
+        passed_on = {str(path[0]): of[0].words for path, of in found if rules.passes_on(work, turn, tool, path, of)}
         if rules.answer_of(work, turn, position) is not None:
             return None, {}
         never = passed_on and work.definition.approve is ApprovalPolicy.NEVER

@@ -177,16 +177,16 @@ def needs_approval(work: Work, turns: Sequence[Turn], turn: Turn, position: int,
     return not allowed or _is_repeated(work, turns, turn, position, tool) or is_by_hand(work.state, work.step)
 
 
-def passes_on(work: Work, tool: ToolSpec, path: tuple[str | int, ...], secrets: Sequence[Secret]) -> bool:
+def passes_on(work: Work, turn: Turn, tool: ToolSpec, path: tuple[str | int, ...], secrets: Sequence[Secret]) -> bool:
     """Whether a call with a secret at ``path`` of its arguments needs approval, since it gives the secret to somebody
     who did not return it.
 
     It does not if the schema of the tool declares the argument to be a secret, if a rule of the run allows the tool by
-    its name, if a model made the secret up, or if code of the flow wrote it and makes the call.
+    its name, if a model made the secret up, or if code of the flow wrote it and makes or orders the call.
     """
     if declares_secret(tool.parameters, path):
         return False
-    by_code = work.step.kind == "call" or work.worker.loop == "code"
+    by_code = work.step.kind == "call" or work.worker.loop == "code" or turn.number == 0
     may_have = {OF_MODEL, tool.origin or OF_MODEL, "" if by_code else OF_MODEL}
     named = work.definition.approve_rules.get(f"tool:{tool.name}") is ApprovalPolicy.AUTO
     is_allowed = named and _policy(work, tool) is ApprovalPolicy.AUTO
