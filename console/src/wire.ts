@@ -1874,9 +1874,10 @@ export interface components {
       /** @enum {string} */
       readonly kind: "approval" | "effect" | "question" | "asks";
       readonly reason?: string;
-      readonly secrets?: {
-        readonly [key: string]: string;
-      };
+      readonly secrets?: readonly (readonly [
+        string,
+        string,
+      ])[];
       readonly tool: string;
     };
     readonly OpenQuestion: {

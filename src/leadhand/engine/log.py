@@ -94,7 +94,8 @@ class RunLog:
         written = value.model_dump_json()
         if self._is_clean(written, foreign=True):
             return value
-        return self.secrets.sealing(origin, tool, given, **{"foreign": True, **more}).value(value, written)
+        how: dict[str, Any] = {"foreign": True, **more}
+        return self.secrets.sealing(origin, tool, given, **how).value(value, written)
 
     def sealed_return(self, returned: ToolReturn, **of: Any) -> tuple[ToolReturn, str]:
         """Return what a tool returned as :meth:`sealed` does, and its data as JSON ("": they are not known as JSON)."""
