@@ -88,14 +88,22 @@ class RunLog:
         """Return the secrets to write with what is written, for the store."""
         return {"secrets": named} if (named := self.secrets.named_in(written)) else {}
 
-    def sealed(self, value: _V, origin: str, tool: str = "", given: Iterable[str] = (), **more: Any) -> _V:
+    def sealed(
+        self,
+        value: _V,
+        origin: str,
+        tool: str = "",
+        given: Iterable[str] = (),
+        *,
+        said: str = "",
+        foreign: bool = True,
+    ) -> _V:
         """Return what came from ``origin``, and of a call was returned by ``tool``, as the engine works with it and the
         log holds it: with references in place of its secrets, and of those that the call was ``given``."""
         written = value.model_dump_json()
-        if self._is_clean(written, foreign=True):
+        if self._is_clean(written, foreign=foreign):
             return value
-        how: dict[str, Any] = {"foreign": True, **more}
-        return self.secrets.sealing(origin, tool, given, **how).value(value, written)
+        return self.secrets.sealing(origin, tool, given, said=said, foreign=foreign).value(value, written)
 
     def sealed_return(self, returned: ToolReturn, **of: Any) -> tuple[ToolReturn, str]:
         """Return what a tool returned as :meth:`sealed` does, and its data as JSON ("": they are not known as JSON)."""
