@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, TypeVar
 
 from leadhand.core.errors import Failure, FailureClass
+from leadhand.core.ids import asking_call
 from leadhand.core.run import Said
 from leadhand.core.state import RunState
 from leadhand.core.value import Json, compact_json
@@ -72,11 +73,13 @@ def _cut(text: str, most: int = LONGEST) -> str:
 
 
 def asked(state: RunState, most: int | None = None) -> dict[str, Any]:
-    """Return the request (only its beginning, if that is enough), and what the person answered about it."""
+    """Return the request (only its beginning, if that is enough), and what the person answered about it.
+
+    What a tool asked is not about the request: only its call gets the reply, and returns what it made of it.
+    """
     request = state.definition.request
-    replied = [
-        {"question": each.text, "answer": each.reply} for each in state.questions.values() if each.reply is not None
-    ]
+    asked_of_person = (each for each in state.questions.values() if each.kind == "person" and not asking_call(each.id))
+    replied = [{"question": each.text, "answer": each.reply} for each in asked_of_person if each.reply is not None]
     return {"request": request if most is None else _cut(request, most), **({"answered": replied} if replied else {})}
 
 
