@@ -28,9 +28,8 @@ LONGEST_NAME = 64
 """Characters of a tool's name that every provider of models takes."""
 LONGEST_DESCRIPTION = 2_000
 JSON, FORM, MULTIPART = "application/json", "application/x-www-form-urlencoded", "multipart/form-data"
-_STYLES = {"path": "simple", "header": "simple", "cookie": "form", "query": "form"}
-"""The default styles of parameters by place; the query has more."""
-_OF_QUERY = ("form", "spaceDelimited", "pipeDelimited", "deepObject")
+_STYLES = {"path": ["simple"], "header": ["simple"], "cookie": ["form"], "query": ["form", "deepObject"]}
+"""The styles of parameters that can be sent, by place; the first one is the default."""
 
 
 class Parameter(NamedTuple):
@@ -55,8 +54,8 @@ class Body(NamedTuple):
 
 
 class Operation(NamedTuple):
-    """One operation. ``arguments`` and ``output`` are the JSON schemas of a call, ``keys`` are in words what it asks
-    for, and ``place`` is the URL of its API."""
+    """One operation. ``arguments`` and ``output`` are the JSON schemas of a call, ``keys`` names the security
+    schemes that it asks for, and ``place`` is the URL of its API."""
 
     name: str
     method: str
@@ -178,10 +177,6 @@ def _operation(
     summary, description = text_of(raw.get("summary") or item.get("summary")), text_of(raw.get("description"))
     said = "\n".join(filter(None, dict.fromkeys((summary.strip(), description.strip()))))
     asked = objects_of(raw.get("security", document.content.get("security")))
-    words = {
-        key: " ".join(str(each[part]) for part in _OF_SCHEME if part in each)
-        for key, each in schemes_of(document).items()
-    }
     return Operation(
         name=name,
         method=method,
@@ -192,12 +187,9 @@ def _operation(
         body=body,
         arguments=document.schema(whole, sent=True),
         output=_output(document, raw),
-        keys=" or ".join(" and ".join(f"{key} ({words.get(key)})" for key in each) for each in asked if each),
+        keys=" or ".join(" and ".join(each) for each in asked if each),
         place=place,
     )
-
-
-_OF_SCHEME = ("type", "scheme", "in", "name")
 
 
 def _parameters(document: Document, item: dict[str, Any], raw: dict[str, Any]) -> list[dict[str, Any]]:
@@ -210,9 +202,9 @@ def _parameters(document: Document, item: dict[str, Any], raw: dict[str, Any]) -
 
 def _parameter(document: Document, where: str, raw: dict[str, Any], effect: Effect, taken: set[str]) -> Parameter:
     name, place = text_of(raw.get("name")), text_of(raw.get("in"))
-    usual = _STYLES.get(place)
-    style = raw.get("style", usual)
-    if not name or usual is None or (style != usual and (place != "query" or style not in _OF_QUERY)):
+    styles = _STYLES.get(place, [])
+    style = raw.get("style", (styles or [""])[0])
+    if not name or style not in styles:
         problem = f"{where} of {document.where} has the parameter {name!r} in {place!r} with the style {style!r}"
         how = "Leave the operation out with include, or correct the document."
         raise ConfigurationError(f"{problem}, which is not supported", how)

@@ -15,12 +15,10 @@ from urllib.parse import quote, unquote
 from leadhand.core.errors import FailureClass, ToolError
 from leadhand.core.value import Json, compact_json, is_list, is_object, list_of, object_of, text_of
 
-from .operations import FORM, JSON, MULTIPART, Body, Operation, Parameter, bare, is_json
+from .operations import FORM, MULTIPART, Body, Operation, Parameter, bare, is_json
 
 if TYPE_CHECKING:
     import aiohttp
-
-_DELIMITERS = {"spaceDelimited": "%20", "pipeDelimited": "%7C"}
 
 Keys = Sequence[tuple[Parameter, Json]]
 """What each request to an API carries besides the arguments of its call."""
@@ -105,15 +103,12 @@ def _joined(parameter: Parameter, value: Json) -> str:
     """Return a value as one encoded text."""
     if parameter.is_json:
         return _quoted(compact_json(value))
-    delimiter = _DELIMITERS.get(parameter.style, ",")
     if is_object(value):
         pairs = [(_quoted(key), _written(each)) for key, each in value.items()]
         items = ["=".join(pair) for pair in pairs] if parameter.explode else [part for pair in pairs for part in pair]
     else:
         items = [_written(each) for each in (value if is_list(value) else [value])]
-    if any(delimiter in each for each in items):
-        raise _unfit(f"{parameter.name} is separated by {unquote(delimiter)!r}, which its values cannot contain")
-    return delimiter.join(items)
+    return ",".join(items)
 
 
 def _quoted(text: str) -> str:
@@ -138,12 +133,7 @@ def _data_of(body: Body, value: Json) -> bytes | aiohttp.FormData:
 
     form = aiohttp.FormData(default_to_multipart=True)
     for name, each in ((name, each) for name, given in fields for each in list_of(given) or [given]):
-        stated = text_of(object_of(body.encoding.get(name)).get("contentType"))
-        if name in body.files:
-            stated = stated or "application/octet-stream"
-            form.add_field(name, _plain(each).encode(), filename=name, content_type=stated)
-        else:
-            form.add_field(name, _plain(each), content_type=stated or (JSON if is_object(each) else None))
+        form.add_field(name, _plain(each), filename=name if name in body.files else None)
     return form
 
 
