@@ -37,7 +37,7 @@ from leadhand.tools.tool import Tool
 from leadhand.tools.web import fetching, index
 
 from .document import Document, OpenApiSettings, is_url
-from .operations import Operation, address, is_json, operations, schemes_of
+from .operations import Operation, address, is_json, operations
 from .requests import Keys, Request, keys_of, request_of
 
 if TYPE_CHECKING:
@@ -93,13 +93,16 @@ class OpenApiConnection:
             document = await asyncio.to_thread(Document, content, where)
             reserved = (self._search, self._describe, self._call)
             found = await asyncio.to_thread(operations, document, self._settings.include, reserved, url, base_url)
-        except (ToolError, OSError, RecursionError) as error:
+            keys = keys_of(document, self._headers)
+        except RecursionError as error:
+            how = "Correct the document."
+            raise ConfigurationError(f"{where} is nested too deeply, or refers to itself in a circle", how) from error
+        except (ToolError, OSError) as error:
             how = f"Correct the file or URL of the API {self._name}, or try again when it is there."
             why = getattr(error, "strerror", None) or error
             raise ConfigurationError(f"the OpenAPI document {where} cannot be read: {why}", how) from error
         base = URL(base_url or address(document, document.content.get("servers"), url))
         may_be_private = (is_named or bool(base_url)) and await _is_private(base)
-        keys = keys_of(schemes_of(document), self._headers)
         self._api = _Api({each.name: each for each in found}, base, may_be_private, keys)
         return self._api
 

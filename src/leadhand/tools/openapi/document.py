@@ -20,8 +20,6 @@ _BY_NAME = frozenset({"properties", "patternProperties", "dependentSchemas", "$d
 _ONE = frozenset({"items", "additionalProperties", "unevaluatedItems", "unevaluatedProperties", "propertyNames"})
 _SCHEMAS = _ONE | {"not", "if", "then", "else", "contains", "allOf", "anyOf", "oneOf", "prefixItems", *_BY_NAME}
 """The keywords whose values are schemas, lists of them, or schemas by name."""
-MOST_HOPS = 20
-"""References that lead to references, at most."""
 
 
 def is_url(document: str) -> bool:
@@ -67,12 +65,11 @@ class Document:
         return found
 
     def resolved(self, value: Json) -> dict[str, Any]:
-        """Return an object of the document, or the one that it refers to; {} for anything else."""
-        for _ in range(MOST_HOPS):
-            if not (is_object(value) and isinstance(value.get("$ref"), str)):
-                return object_of(value)
-            value = self.part(value["$ref"])
-        raise ConfigurationError(f"{self.where} has references that lead in a circle", "Correct the document.")
+        """Return an object of the document, or the one that it refers to; {} for anything else. Raises RecursionError
+        for references that lead in a circle."""
+        if is_object(value) and isinstance(value.get("$ref"), str):
+            return self.resolved(self.part(value["$ref"]))
+        return object_of(value)
 
     def schema(self, schema: Json, *, sent: bool) -> dict[str, Any]:
         """Return a schema as a JSON schema with all definitions that it refers to (``$defs``). What is ``sent`` has no

@@ -120,12 +120,6 @@ def address(document: Document, servers: Json, url: str) -> str:
     return at.rstrip("/")
 
 
-def schemes_of(document: Document) -> dict[str, dict[str, Any]]:
-    """Return the security schemes of a document by name."""
-    given = object_of(document.content.get("components")).get("securitySchemes")
-    return {name: document.resolved(each) for name, each in object_of(given).items()}
-
-
 def bare(media_type: str) -> str:
     """Return a media type without its parameters."""
     return media_type.partition(";")[0].strip().lower()

@@ -9,12 +9,13 @@ from __future__ import annotations
 import re
 from base64 import b64encode
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import quote, unquote
 
 from leadhand.core.errors import FailureClass, ToolError
 from leadhand.core.value import Json, compact_json, is_list, is_object, list_of, object_of, text_of
 
+from .document import Document
 from .operations import FORM, MULTIPART, Body, Operation, Parameter, bare, is_json
 
 if TYPE_CHECKING:
@@ -32,12 +33,13 @@ class Request(NamedTuple):
     data: bytes | aiohttp.FormData | None
 
 
-def keys_of(schemes: Mapping[str, dict[str, Any]], given: Mapping[str, str]) -> Keys:
+def keys_of(document: Document, given: Mapping[str, str]) -> Keys:
     """Return what is ``given`` where it belongs: by the name of a security scheme as that says (of basic access,
     ``user:password``), and any other name as a header."""
     found: list[tuple[Parameter, Json]] = []
+    schemes = object_of(object_of(document.content.get("components")).get("securitySchemes"))
     for name, value in given.items():
-        scheme = schemes.get(name, {"type": "apiKey", "in": "header", "name": name})
+        scheme = document.resolved(schemes.get(name, {"type": "apiKey", "in": "header", "name": name}))
         place, sent = text_of(scheme.get("in")), text_of(scheme.get("name"))
         if scheme.get("type") != "apiKey":
             is_basic = text_of(scheme.get("scheme")).lower() == "basic"
