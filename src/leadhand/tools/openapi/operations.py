@@ -13,6 +13,7 @@ from urllib.parse import urljoin
 from leadhand.core.errors import ConfigurationError
 from leadhand.core.tool import Effect
 from leadhand.core.value import Json, is_object, list_of, object_of, objects_of, text_of
+from leadhand.tools.source import name_of
 
 from .document import Document, is_url
 
@@ -24,8 +25,6 @@ EFFECTS = {
     "patch": Effect.ONCE,
 }
 """The methods that are tools, and what a second call of one does (RFC 9110 §9.2)."""
-LONGEST_NAME = 64
-"""Characters of a tool's name that every provider of models takes."""
 LONGEST_DESCRIPTION = 2_000
 JSON, FORM, MULTIPART = "application/json", "application/x-www-form-urlencoded", "multipart/form-data"
 _STYLES = {"path": ["simple"], "header": ["simple"], "cookie": ["form"], "query": ["form", "deepObject"]}
@@ -131,10 +130,8 @@ def is_json(media_type: str) -> bool:
 
 def _name(text: str) -> str:
     """Return an identifier for an id, or for a method and path."""
-    name = re.sub(r"[^A-Za-z0-9]+", "_", text).strip("_")
-    name = name if name[:1].isalpha() else f"call_{name}"
-    tail = f"_{hashlib.sha256(name.encode()).hexdigest()[:8]}" if len(name) > LONGEST_NAME else ""
-    return f"{name[: LONGEST_NAME - len(tail)]}{tail}"
+    name = re.sub(r"\W+", "_", text, flags=re.ASCII).strip("_")
+    return name_of(name if name[:1].isalpha() else f"call_{name}")
 
 
 def _free(name: str, taken: set[str]) -> str:
