@@ -83,22 +83,15 @@ def request_of(operation: Operation, args: Mapping[str, Json], call_id: str, key
 def query_of(parameter: Parameter, value: Json) -> Iterator[str]:
     """Yield the encoded pairs ``name=value`` of a parameter of the query, or of a field of a form."""
     name, explode = _quoted(parameter.name), parameter.explode and not parameter.is_json
-    if parameter.style == "deepObject" and is_object(value):
-        yield from _deep(name, value)
-    elif explode and is_list(value):
-        yield from (f"{name}={_written(each)}" for each in value)
-    elif explode and is_object(value):
+    if is_object(value) and parameter.style == "deepObject":
+        for key, each in value.items():
+            yield from query_of(parameter._replace(name=f"{parameter.name}[{key}]"), each)
+    elif is_object(value) and explode:
         yield from (f"{_quoted(key)}={_written(each)}" for key, each in value.items())
+    elif is_list(value) and (explode or parameter.style == "deepObject"):
+        yield from (f"{name}={_written(each)}" for each in value)
     else:
         yield f"{name}={_joined(parameter, value)}"
-
-
-def _deep(name: str, value: Json) -> Iterator[str]:
-    if is_object(value):
-        for key, each in value.items():
-            yield from _deep(f"{name}%5B{_quoted(key)}%5D", each)
-    else:
-        yield from (f"{name}={_written(each)}" for each in (value if is_list(value) else [value]))
 
 
 def _joined(parameter: Parameter, value: Json) -> str:
