@@ -29,6 +29,8 @@ LONGEST_DESCRIPTION = 2_000
 JSON, FORM, MULTIPART = "application/json", "application/x-www-form-urlencoded", "multipart/form-data"
 _STYLES = {"path": ["simple"], "header": ["simple"], "cookie": ["form"], "query": ["form", "deepObject"]}
 """The styles of parameters that can be sent, by place; the first one is the default."""
+_OF_OTHERS = ("accept", "content-type", "authorization")
+"""Headers that the specification does not take for parameters."""
 
 
 class Parameter(NamedTuple):
@@ -144,7 +146,7 @@ def _free(name: str, taken: set[str]) -> str:
 
 
 def _operation(
-    document: Document, method: str, path: str, item: dict[str, Any], raw: dict[str, Any], name: str, place: str
+    document: Document, method: str, path: str, item: dict[str, Any], raw: dict[str, Any], name: str, at: str
 ) -> Operation:
     properties, required, taken = dict[str, Json](), list[str](), set[str]()
     parameters: list[Parameter] = []
@@ -154,16 +156,19 @@ def _operation(
         properties[name] = {**schema, "description": said} if said and is_object(schema) else schema
         required.extend([name] if needed else [])
 
-    for each in _parameters(document, item, raw):
+    given = map(document.resolved, (*list_of(item.get("parameters")), *list_of(raw.get("parameters"))))
+    for (place, header), each in {(each.get("in"), text_of(each.get("name"))): each for each in given}.items():
+        if place == "header" and header.casefold() in _OF_OTHERS:
+            continue
         parameters.append(_parameter(document, f"{method.upper()} {path}", each, EFFECTS[method], taken))
         if parameters[-1].argument:
             media = object_of(next(iter(object_of(each.get("content")).values()), each))
             needed = each.get("required") is True or parameters[-1].place == "path"
             argument(parameters[-1].argument, media.get("schema", {}), each, needed)
     body = None
-    if given := document.resolved(raw.get("requestBody")):
-        body, schema = _body(document, given, taken)
-        argument(body.argument, schema, given, given.get("required") is True)
+    if sent := document.resolved(raw.get("requestBody")):
+        body, schema = _body(document, sent, taken)
+        argument(body.argument, schema, sent, sent.get("required") is True)
     whole = {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
     summary, description = text_of(raw.get("summary") or item.get("summary")), text_of(raw.get("description"))
     said = "\n".join(filter(None, dict.fromkeys((summary.strip(), description.strip()))))
@@ -179,16 +184,8 @@ def _operation(
         arguments=document.schema(whole, sent=True),
         output=_output(document, raw),
         keys=" or ".join(" and ".join(each) for each in asked if each),
-        place=place,
+        place=at,
     )
-
-
-def _parameters(document: Document, item: dict[str, Any], raw: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return the parameters of an operation, without the headers that the specification leaves to others."""
-    given = map(document.resolved, (*list_of(item.get("parameters")), *list_of(raw.get("parameters"))))
-    named = {(each.get("in"), text_of(each.get("name"))): each for each in given}
-    void = ("accept", "content-type", "authorization")
-    return [each for (place, name), each in named.items() if place != "header" or name.casefold() not in void]
 
 
 def _parameter(document: Document, where: str, raw: dict[str, Any], effect: Effect, taken: set[str]) -> Parameter:
