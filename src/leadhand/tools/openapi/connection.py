@@ -208,11 +208,22 @@ class OpenApiConnection:
         """Return JSON data, a text, None for nothing, or a description of other data. Raises ToolError, by the table of
         this module."""
         import aiohttp
+        from yarl import URL
 
         if context.offline and not api.may_be_private:
             raise _unavailable(f"{self._name} is not called offline", "offline", "start the run without offline")
+        at, method = URL(request.url, encoded=True), operation.method.upper()
+
+        def stay(to: URL) -> None:
+            if operation.effect is not Effect.PURE or to.origin() != at.origin():
+                said = f"{self._name} redirects {method} {operation.path} to {fetching.shown(str(to))}"
+                raise _unavailable(said, "redirected", "set base_url to where the API is now")
+
+        fetcher = self._any if api.may_be_private and at.origin() == api.base.origin() else self._public
+        sent = {"data": request.data, "headers": request.headers}
         try:
-            status, headers, value = await self._followed(api, operation, request)
+            async with fetcher.followed(method, at, stay, **sent) as (_, response):
+                status, headers, value = response.status, response.headers, await _value(response)
         except (aiohttp.ClientError, OSError) as error:
             never_sent = isinstance(error, aiohttp.ClientConnectorError) and operation.effect is Effect.ONCE
             class_ = FailureClass.UNAVAILABLE if never_sent else FailureClass.TRANSIENT
@@ -228,22 +239,6 @@ class OpenApiConnection:
         said = f"{self._name} answered {status}: {' '.join(reason.split())[:LONGEST_REASON]}".removesuffix(": ")
         wait_s = retry_after(headers, context.now())
         raise ToolError(said, type=f"http_{status}", class_=class_, next_action=how * is_refused, retry_after_s=wait_s)
-
-    async def _followed(self, api: _Api, operation: Operation, request: Request) -> tuple[int, Mapping[str, str], Json]:
-        """Return the status, the headers and the content of the response to a request, after redirects."""
-        from yarl import URL
-
-        at, method = URL(request.url, encoded=True), operation.method.upper()
-
-        def stay(to: URL) -> None:
-            if operation.effect is not Effect.PURE or to.origin() != at.origin():
-                said = f"{self._name} redirects {method} {operation.path} to {fetching.shown(str(to))}"
-                raise _unavailable(said, "redirected", "set base_url to where the API is now")
-
-        fetcher = self._any if api.may_be_private and at.origin() == api.base.origin() else self._public
-        sent = {"data": request.data, "headers": request.headers}
-        async with fetcher.followed(method, at, stay, **sent) as (_, response):
-            return response.status, response.headers, await _value(response)
 
 
 async def _value(response: ClientResponse) -> Json:
