@@ -13,7 +13,7 @@ from refusals import refused
 from leadhand import ConfigurationError, Leadhand, UsageError, mcp
 from leadhand.app.project.manifest import load_project
 from leadhand.core.tool import Effect
-from leadhand.tools.mcp.connection import name_of
+from leadhand.tools.source import name_of
 from leadhand.tools.toolbox import Toolbox
 
 

@@ -8,7 +8,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote, unquote
+from urllib.parse import unquote
 
 import pytest
 import yaml
@@ -20,7 +20,6 @@ from hypothesis import strategies as st
 from leadhand import ConfigurationError, ToolError, UsageError
 from leadhand.core.secret import declares_secret
 from leadhand.core.tool import Effect
-from leadhand.core.value import texts_in
 from leadhand.engine.gate import schema_problems
 from leadhand.engine.tool_returns import Unreadable, returned_value
 from leadhand.ports import ToolContext
@@ -136,6 +135,7 @@ async def test_schemas_of_3_0_keep_their_meaning(
 AT: dict[str, Any] = {"servers": [{"url": "https://things.test"}]}
 LOOP = {"$ref": "#/components/x"}
 MATRIX = {"name": "id", "in": "path", "style": "matrix", "required": True}
+PIPES = {"name": "id", "in": "query", "style": "pipeDelimited"}
 ALIAS = b"openapi: 3.1.0\npaths: {/a: &a {get: {}}, /b: *a}\n"
 
 
@@ -156,6 +156,7 @@ ALIAS = b"openapi: 3.1.0\npaths: {/a: &a {get: {}}, /b: *a}\n"
             "Corr",
         ),
         (json.dumps(document(path="/{id}", parameters=[MATRIX], **AT)), "include"),
+        (json.dumps(document(parameters=[PIPES], **AT)), "include"),
         (None, "file or URL"),
     ],
 )
@@ -238,17 +239,13 @@ def plain(value: Any) -> str:
 @given(value=SCALARS | LISTS | OBJECTS, name=TEXT)
 @pytest.mark.parametrize(
     ("style", "explode", "delimiter"),
-    [("form", True, ""), ("form", False, ","), ("spaceDelimited", False, "%20"), ("pipeDelimited", False, "%7C")],
+    [("form", True, ""), ("form", False, ",")],
 )
 def test_a_query_parses_back_to_what_was_given(
     style: str, explode: bool, delimiter: str, value: Any, name: str
 ) -> None:
     parameter = Parameter("x", name, "query", style, explode, False)
-    try:
-        sent = [each.split("=") for each in query_of(parameter, value)]
-    except ToolError:  # a value with the delimiter in it cannot be told from two
-        assert any(delimiter in quote(each) for each in (*texts_in(value), *(value if isinstance(value, dict) else ())))
-        return
+    sent = [each.split("=") for each in query_of(parameter, value)]
     pairs = [(unquote(key, errors="strict"), each) for key, each in sent]
     if explode and isinstance(value, dict):
         assert [(key, unquote(each)) for key, each in pairs] == [(key, plain(each)) for key, each in value.items()]
@@ -493,7 +490,7 @@ async def test_every_other_status_is_a_classed_failure(act: Any, api: Api, statu
     assert (failure.type, failure.class_, failure.retry_after_s) == (f"http_{status}", class_, 7)
     assert len(failure.message) < 1_100
     if status in (401, 403):
-        assert "head (apiKey header X-Key) or basic (http basic)" in failure.next_action
+        assert "head or basic" in failure.next_action
 
 
 async def test_redirects_of_the_same_origin_are_followed_and_no_others(act: Any, api: Api) -> None:

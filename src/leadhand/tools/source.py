@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
+from hashlib import sha256
 from typing import Any, Protocol, runtime_checkable
 
 from leadhand.core.errors import ConfigurationError
 from leadhand.core.tool import ToolSpec
 from leadhand.tools.tool import Tool
+
+LONGEST_NAME = 64
+"""Characters of a tool's name that every provider of models takes."""
 
 
 class Connection(Protocol):
@@ -47,6 +52,14 @@ class ToolSource(Protocol):
 def origin_of(source: ToolSource) -> str:
     """Return what the tools of a source have in common in a log: ``mcp:NAME``."""
     return f"{source.kind}:{source.name}"
+
+
+def name_of(text: str) -> str:
+    """Return a name that models and work orders can use: ``get_sum`` for ``get-sum``."""
+    found = re.sub(r"\W", "_", text, flags=re.ASCII)
+    found = found if found.isidentifier() else f"_{found}"
+    tail = f"_{sha256(text.encode()).hexdigest()[:8]}" if len(found) > LONGEST_NAME else ""
+    return f"{found[: LONGEST_NAME - len(tail)]}{tail}"
 
 
 def from_environment(given: Mapping[str, str], environment: Mapping[str, str], whose: str) -> dict[str, str]:

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import random
-import re
 import time
 from collections.abc import Mapping, Sequence
 from fnmatch import fnmatchcase
 from functools import partial
-from hashlib import sha256
 from typing import Any
 
 from pydantic import ValidationError
@@ -20,6 +18,7 @@ from leadhand.core.value import Json, one_line
 from leadhand.engine.tool_returns import Unreadable
 from leadhand.ports import Replied, ToolContext
 from leadhand.tools.mcp.settings import McpSettings
+from leadhand.tools.source import name_of
 from leadhand.tools.tool import Tool
 
 try:
@@ -37,8 +36,6 @@ PATIENCE_S = 15.0
 """Seconds for which a call waits until a server can be reached again, and at most half of its own time."""
 FIRST_WAIT_S, LONGEST_WAIT_S = 0.1, 30.0
 """The wait after the first failure to reach a server, and after many."""
-LONGEST_NAME = 64
-"""Characters that models allow in the name of a tool."""
 UNSURE = frozenset({types.CONNECTION_CLOSED, types.REQUEST_TIMEOUT, types.INTERNAL_ERROR})
 """Errors after which nobody knows whether the call was made."""
 POLL_S = 0.25
@@ -271,15 +268,6 @@ class _Round:
     def _ask(self, asking: Asking) -> ToolReturn:
         state = {"requests": self._requests, "responses": self._responses, "state": self._state}
         return ToolReturn(asks=(AskPerson(text=asking.text, choices=asking.choices, default=DECLINE, state=state),))
-
-
-def name_of(name: str) -> str:
-    """Return a name that models and work orders can use: ``get_sum`` for ``get-sum``."""
-    found = re.sub(r"\W", "_", name, flags=re.ASCII)
-    found = found if found.isidentifier() else f"_{found}"
-    return (
-        found if len(found) <= LONGEST_NAME else f"{found[: LONGEST_NAME - 9]}_{sha256(name.encode()).hexdigest()[:8]}"
-    )
 
 
 def _away(spec: ToolSpec, why: str, how: str = "check that the server runs") -> ToolError:

@@ -20,11 +20,10 @@ import asyncio
 import json
 import re
 import sqlite3
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from leadhand.core.errors import ConfigurationError, FailureClass, ToolError
@@ -37,8 +36,8 @@ from leadhand.ports.retry_after import retry_after
 from leadhand.tools.tool import Tool
 from leadhand.tools.web import fetching, index
 
-from .document import Document, is_url
-from .operations import Operation, address, is_json, operations, schemes_of
+from .document import Document, OpenApiSettings, is_url
+from .operations import Operation, address, is_json, operations
 from .requests import Keys, Request, keys_of, request_of
 
 if TYPE_CHECKING:
@@ -48,17 +47,15 @@ if TYPE_CHECKING:
 MOST_TOOLS = 20
 """Operations that are tools of their own."""
 MOST_FOUND = 10
-LARGEST_SHOWN = 8_000
-"""Characters of the schema of a result that is described."""
 LONGEST_REASON = 1_000
 """Characters of the body of a failure that are reported."""
+_ANY = {"type": "object"}
 _STRONGEST = (Effect.ONCE, Effect.IDEMPOTENT, Effect.PURE)
 
 
 class _Api(NamedTuple):
     """A document as it was read: its operations by name, and the API, which ``may_be_private``."""
 
-    title: str
     operations: dict[str, Operation]
     base: URL
     may_be_private: bool
@@ -68,19 +65,10 @@ class _Api(NamedTuple):
 class OpenApiConnection:
     """A document and its API, of one event loop. The document is read when it is needed."""
 
-    def __init__(
-        self,
-        name: str,
-        document: str,
-        base_url: str = "",
-        headers: Mapping[str, str] = MappingProxyType({}),
-        include: Sequence[str] = (),
-        timeout: float = 30.0,
-    ) -> None:
-        """What a project says of the API (see :func:`~leadhand.tools.openapi.source.openapi`); ``headers`` have the
-        values of their variables."""
-        self._name, self._where, self._base_url = name, document, base_url
-        self._headers, self._include, self._timeout = headers, include, timeout
+    def __init__(self, settings: OpenApiSettings, headers: Mapping[str, str]) -> None:
+        """``headers`` are those of the settings, with the values of their variables."""
+        name = self._name = settings.name
+        self._settings, self._headers = settings, headers
         self._search, self._describe, self._call = (f"{name}_{each}" for each in ("search", "describe", "call"))
         self._public, self._any = fetching.PageFetcher(), fetching.PageFetcher(allowed=lambda _address: True)
         self._api: _Api | None = None
@@ -96,7 +84,7 @@ class OpenApiConnection:
         """Return the document as it is now. Raises ConfigurationError."""
         from yarl import URL
 
-        where, base_url = self._where, self._base_url.rstrip("/")
+        where, base_url = self._settings.document, self._settings.base_url.rstrip("/")
         url = where if is_url(where) else ""
         try:
             is_named = not url or await _is_private(fetching.checked_url(url))
@@ -104,16 +92,18 @@ class OpenApiConnection:
             content = (await fetcher.fetch(url)).content if url else await asyncio.to_thread(Path(where).read_bytes)
             document = await asyncio.to_thread(Document, content, where)
             reserved = (self._search, self._describe, self._call)
-            found = await asyncio.to_thread(operations, document, self._include, reserved, url, base_url)
-        except (ToolError, OSError, RecursionError) as error:
+            found = await asyncio.to_thread(operations, document, self._settings.include, reserved, url, base_url)
+            keys = keys_of(document, self._headers)
+        except RecursionError as error:
+            how = "Correct the document."
+            raise ConfigurationError(f"{where} is nested too deeply, or refers to itself in a circle", how) from error
+        except (ToolError, OSError) as error:
             how = f"Correct the file or URL of the API {self._name}, or try again when it is there."
             why = getattr(error, "strerror", None) or error
             raise ConfigurationError(f"the OpenAPI document {where} cannot be read: {why}", how) from error
         base = URL(base_url or address(document, document.content.get("servers"), url))
         may_be_private = (is_named or bool(base_url)) and await _is_private(base)
-        title = text_of(object_of(document.content.get("info")).get("title")) or self._name
-        keys = keys_of(schemes_of(document), self._headers)
-        self._api = _Api(title, {each.name: each for each in found}, base, may_be_private, keys)
+        self._api = _Api({each.name: each for each in found}, base, may_be_private, keys)
         return self._api
 
     async def _pinned(self, name: str, digest: str) -> tuple[_Api, Operation]:
@@ -134,25 +124,22 @@ class OpenApiConnection:
     async def tools(self) -> list[Tool[..., Any]]:
         """Return the operations as tools, or the three tools that lead to them. Raises ConfigurationError for a
         document that cannot be read or used."""
-        api = await self._read()
-        found = [*api.operations.values()]
+        found, api, text = [*(await self._read()).operations.values()], f"the API {self._name}", {"type": "string"}
         if len(found) <= MOST_TOOLS:
             return [
                 self._tool(each.name, each.description, each.arguments, each.effect, each.digest, output=each.output)
                 for each in found
             ]
         tags = ", ".join(dict.fromkeys(tag for each in found for tag in each.tags))[:500]
-        search = f"Search the {len(found)} operations of the API {api.title}{tags and f' ({tags})'}."
-        describe, call = f"Describe an operation of the API {api.title}.", f"Call an operation of the API {api.title}."
-        query = {"query": _text("What an operation should do, in a few words.")}
-        name = {"operation": _text(f"The name of an operation, as {self._search} returns it.")}
-        arguments = {"arguments": {"type": "object", "description": f"As {self._describe} describes them."}}
+        search = f"Search the {len(found)} operations of {api}{tags and f' ({tags})'} by what they do, in a few words."
+        describe = f"Describe an operation of {api} by its name, as {self._search} returns it."
+        call = f"Call an operation of {api} with the arguments that {self._describe} describes."
         effect = min((each.effect for each in found), key=_STRONGEST.index)
         pinned = {each.name: PinnedOperation(effect=each.effect, fingerprint=each.digest) for each in found}
         return [
-            self._tool(self._search, search, _object(query), Effect.PURE),
-            self._tool(self._describe, describe, _object(name), Effect.PURE),
-            self._tool(self._call, call, _object({**name, **arguments}), effect, operations=pinned),
+            self._tool(self._search, search, _object(query=text), Effect.PURE),
+            self._tool(self._describe, describe, _object(operation=text), Effect.PURE),
+            self._tool(self._call, call, _object(operation=text, arguments=_ANY), effect, operations=pinned),
         ]
 
     def bind(self, spec: ToolSpec) -> Tool[..., Any]:
@@ -166,9 +153,10 @@ class OpenApiConnection:
         """Return a tool by its own name; that of a call of one operation of many is ``NAME_call.OPERATION``."""
         name, _, operation = own.partition(".")
         given = {"effect": effect, "origin": f"openapi:{self._name}", "fingerprint": digest, "toolset": self._name}
-        given |= {"timeout": self._timeout}
-        made: Any = {self._search: self._found, self._describe: self._described}.get(name)
-        made = made or partial(self._made, operation if name == self._call else name, digest, name == self._call)
+        given |= {"timeout": self._settings.timeout}
+        of_many: dict[str, Any] = {self._search: self._found, self._describe: self._described}
+        of_many[self._call] = partial(self._called, operation, digest)
+        made = of_many.get(name) or partial(self._made, name, digest)
         tool: Tool[..., Any] = Tool.from_schema(name, description, parameters, made, **given, **more)
         if name == self._call:
             tool.check = partial(self._check, operation, digest)
@@ -179,19 +167,20 @@ class OpenApiConnection:
         if not name:
             raise self._unknown(args.get("operation"))
         found = self._api and self._api.operations.get(name)
-        if found and found.digest == digest:
-            _check_arguments(found, args)
+        given = object_of(args.get("arguments"))
+        if found and found.digest == digest and (problems := schema_problems(found.arguments, given)):
+            said = f"arguments of {name}: {'; '.join(problems)}"
+            raise ToolError(said, type="bad_arguments", class_=FailureClass.INVALID)
 
-    async def _made(
-        self, name: str, digest: str, is_one_of_many: bool, args: dict[str, Json], context: ToolContext
-    ) -> Any:
-        if is_one_of_many:
-            self._check(name, digest, args)
+    async def _made(self, name: str, digest: str, args: dict[str, Json], context: ToolContext) -> Json:
         api, operation = await self._pinned(name, digest)
-        given = _check_arguments(operation, args) if is_one_of_many else args
         keys = api.keys if operation.place.startswith(str(api.base.origin())) else ()
-        returned = await self._send(api, operation, request_of(operation, given, context.call_id, keys), context)
-        return returned_value(returned, operation.output) if is_one_of_many else returned
+        return await self._send(api, operation, request_of(operation, args, context.call_id, keys), context)
+
+    async def _called(self, name: str, digest: str, args: dict[str, Json], context: ToolContext) -> Any:
+        output = (await self._pinned(name, digest))[1].output if name else None
+        self._check(name, digest, args)
+        return returned_value(await self._made(name, digest, object_of(args.get("arguments")), context), output)
 
     async def _found(self, args: dict[str, Json], _context: ToolContext) -> Json:
         given, database = (self._api or await self._read()).operations, sqlite3.connect(":memory:")
@@ -207,9 +196,7 @@ class OpenApiConnection:
         found = (self._api or await self._read()).operations.get(text_of(args["operation"]))
         if found is None:
             raise self._unknown(args["operation"])
-        about = {**_in_short(found), "description": found.description, "arguments": found.arguments}
-        is_shown = found.output is not None and len(compact_json(found.output)) <= LARGEST_SHOWN
-        return {**about, "returns": found.output} if is_shown else about
+        return {**_in_short(found), "description": found.description, "arguments": found.arguments}
 
     def _unknown(self, name: Json) -> ToolError:
         said = f"there is no operation {name!r}; find one with {self._search}"
@@ -221,11 +208,22 @@ class OpenApiConnection:
         """Return JSON data, a text, None for nothing, or a description of other data. Raises ToolError, by the table of
         this module."""
         import aiohttp
+        from yarl import URL
 
         if context.offline and not api.may_be_private:
             raise _unavailable(f"{self._name} is not called offline", "offline", "start the run without offline")
+        at, method = URL(request.url, encoded=True), operation.method.upper()
+
+        def stay(to: URL) -> None:
+            if operation.effect is not Effect.PURE or to.origin() != at.origin():
+                said = f"{self._name} redirects {method} {operation.path} to {fetching.shown(str(to))}"
+                raise _unavailable(said, "redirected", "set base_url to where the API is now")
+
+        fetcher = self._any if api.may_be_private and at.origin() == api.base.origin() else self._public
+        sent = {"data": request.data, "headers": request.headers}
         try:
-            status, headers, value = await self._followed(api, operation, request)
+            async with fetcher.followed(method, at, stay, **sent) as (_, response):
+                status, headers, value = response.status, response.headers, await _value(response)
         except (aiohttp.ClientError, OSError) as error:
             never_sent = isinstance(error, aiohttp.ClientConnectorError) and operation.effect is Effect.ONCE
             class_ = FailureClass.UNAVAILABLE if never_sent else FailureClass.TRANSIENT
@@ -234,36 +232,13 @@ class OpenApiConnection:
             raise ToolError(said, type="connection", class_=class_, next_action=how) from error
         if 200 <= status < 300:
             return value
-        class_, how = FailureClass.INVALID, ""
-        if status in (401, 403, 407) or status < 400:
-            class_ = FailureClass.UNAVAILABLE
-            how = f"give {self._name} a key that may do this with headers, such as: {operation.keys or 'Authorization'}"
-        elif status == 429:
-            class_ = FailureClass.RATE_LIMITED
-        elif status == 408 or status >= 500:
-            class_ = FailureClass.TRANSIENT
+        is_refused = status in (401, 403, 407) or status < 400
+        class_ = fetching.class_of(status, FailureClass.UNAVAILABLE if is_refused else FailureClass.INVALID)
+        how = f"give {self._name} a key that may do this with headers, such as: {operation.keys or 'Authorization'}"
         reason = "" if value is None else value if isinstance(value, str) else compact_json(value)
         said = f"{self._name} answered {status}: {' '.join(reason.split())[:LONGEST_REASON]}".removesuffix(": ")
         wait_s = retry_after(headers, context.now())
-        raise ToolError(said, type=f"http_{status}", class_=class_, next_action=how, retry_after_s=wait_s)
-
-    async def _followed(self, api: _Api, operation: Operation, request: Request) -> tuple[int, Mapping[str, str], Json]:
-        """Return the status, the headers and the content of the response to a request, after redirects."""
-        from yarl import URL
-
-        at, method = URL(request.url, encoded=True), operation.method.upper()
-        own = at.origin()
-        fetcher = self._any if api.may_be_private and own == api.base.origin() else self._public
-        for _ in range(fetching.MOST_REDIRECTS + 1):
-            async with fetcher.request(method, at, data=request.data, headers=request.headers) as response:
-                location = response.headers.get("Location", "")
-                if response.status not in fetching.REDIRECTS or not location:
-                    return response.status, response.headers, await _value(response)
-            at = fetching.checked_url(location, at)
-            if operation.effect is not Effect.PURE or at.origin() != own:
-                break
-        said = f"{self._name} redirects {method} {operation.path} to {fetching.shown(str(at))}"
-        raise _unavailable(said, "redirected", "set base_url to where the API is now")
+        raise ToolError(said, type=f"http_{status}", class_=class_, next_action=how * is_refused, retry_after_s=wait_s)
 
 
 async def _value(response: ClientResponse) -> Json:
@@ -288,21 +263,8 @@ async def _is_private(url: URL) -> bool:
         return False  # it has no address at all
 
 
-def _check_arguments(operation: Operation, args: Mapping[str, Json]) -> dict[str, Json]:
-    """Return the arguments of one operation of many. Raises ToolError if they do not fit."""
-    given = object_of(args.get("arguments"))
-    if problems := schema_problems(operation.arguments, given):
-        said = f"arguments of {operation.name}: {'; '.join(problems)}"
-        raise ToolError(said, type="bad_arguments", class_=FailureClass.INVALID)
-    return given
-
-
-def _text(description: str) -> dict[str, Any]:
-    return {"type": "string", "description": description}
-
-
-def _object(properties: dict[str, Any]) -> dict[str, Any]:
-    required = [name for name in properties if name != "arguments"]
+def _object(**properties: dict[str, Any]) -> dict[str, Any]:
+    required = [name for name in properties if properties[name] is not _ANY]
     return {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
 
 

@@ -1,29 +1,40 @@
 """An OpenAPI document (3.0 or 3.1) and its parts: JSON or YAML, with ``$ref`` followed and schemas as JSON schemas.
 
 Specifications: spec.openapis.org/oas/v3.0.4 and v3.1.1. The schemas of 3.1 are JSON schemas (draft 2020-12) already;
-those of 3.0 differ in ``nullable``, ``exclusiveMinimum``, ``exclusiveMaximum`` and ``example``.
+those of 3.0 differ in ``nullable``, ``exclusiveMinimum`` and ``exclusiveMaximum``.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from typing import Any, cast
+from typing import Any
 from urllib.parse import unquote
 
+from pydantic import Field
+
 from leadhand.core.errors import ConfigurationError
-from leadhand.core.value import Json, is_list, is_object, object_of, one_line
+from leadhand.core.value import Json, Value, is_list, is_object, object_of, one_line
 
 _BY_NAME = frozenset({"properties", "patternProperties", "dependentSchemas", "$defs"})
 _ONE = frozenset({"items", "additionalProperties", "unevaluatedItems", "unevaluatedProperties", "propertyNames"})
 _SCHEMAS = _ONE | {"not", "if", "then", "else", "contains", "allOf", "anyOf", "oneOf", "prefixItems", *_BY_NAME}
 """The keywords whose values are schemas, lists of them, or schemas by name."""
-MOST_HOPS = 20
-"""References that lead to references, at most."""
 
 
 def is_url(document: str) -> bool:
     return document.startswith(("http://", "https://"))
+
+
+class OpenApiSettings(Value):
+    """What a project says of an API: see :func:`~leadhand.tools.openapi.source.openapi`."""
+
+    name: str = Field(default="", pattern=r"^[A-Za-z_]\w*$|^$")
+    document: str = Field(min_length=1)
+    base_url: str = Field(default="", pattern=r"^https?://|^$")
+    headers: dict[str, str] = {}
+    include: tuple[str, ...] = ()
+    timeout: float = Field(default=30.0, gt=0)
 
 
 class Document:
@@ -54,12 +65,11 @@ class Document:
         return found
 
     def resolved(self, value: Json) -> dict[str, Any]:
-        """Return an object of the document, or the one that it refers to; {} for anything else."""
-        for _ in range(MOST_HOPS):
-            if not (is_object(value) and isinstance(value.get("$ref"), str)):
-                return object_of(value)
-            value = self.part(value["$ref"])
-        raise ConfigurationError(f"{self.where} has references that lead in a circle", "Correct the document.")
+        """Return an object of the document, or the one that it refers to; {} for anything else. Raises RecursionError
+        for references that lead in a circle."""
+        if is_object(value) and isinstance(value.get("$ref"), str):
+            return self.resolved(self.part(value["$ref"]))
+        return object_of(value)
 
     def schema(self, schema: Json, *, sent: bool) -> dict[str, Any]:
         """Return a schema as a JSON schema with all definitions that it refers to (``$defs``). What is ``sent`` has no
@@ -115,31 +125,21 @@ def _of_3_0(schema: dict[str, Any]) -> dict[str, Any]:
     for least, limit in (("minimum", "exclusiveMinimum"), ("maximum", "exclusiveMaximum")):
         if isinstance(found.get(limit), bool) and found.pop(limit) and least in found:
             found[limit] = found.pop(least)
-    if "example" in found:
-        found["examples"] = [found.pop("example")]
     return {"anyOf": [found, {"type": "null"}]} if found.pop("nullable", False) is True else found
 
 
 def _read(content: bytes, where: str) -> Json:
     import yaml  # imported late: most processes read no document
 
-    class Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
-        """YAML as JSON: no dates, and only true and false are truth values (YAML 1.2)."""
-
-    Loader.yaml_implicit_resolvers = {
-        first: [each for each in found if not each[0].endswith((":timestamp", ":bool"))]
-        for first, found in yaml.SafeLoader.yaml_implicit_resolvers.items()
-    }
-    truth = re.compile("^(?:true|false)$", re.IGNORECASE)
-    cast("Any", Loader).add_implicit_resolver("tag:yaml.org,2002:bool", truth, [*"tTfF"])
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     reader: Any = yaml  # its types are incomplete
     try:
         text = content.decode("utf-8-sig")
         if text.lstrip().startswith("{"):
             return json.loads(text)
-        if any(isinstance(event, yaml.AliasEvent) for event in reader.parse(text, Loader=Loader)):
+        if any(isinstance(event, yaml.AliasEvent) for event in reader.parse(text, Loader=loader)):
             raise ValueError("YAML aliases, by which a short text can stand for a huge one, are not read")
-        return json.loads(json.dumps(reader.load(text, Loader=Loader)))  # keys such as 200 are texts
+        return json.loads(json.dumps(reader.load(text, Loader=loader), default=str))  # keys and dates are texts
     except (ValueError, TypeError, RecursionError, yaml.YAMLError) as error:
         how = "Give a file or a URL with an OpenAPI document of version 3, as JSON or YAML."
         raise ConfigurationError(f"{where} cannot be read: {one_line(error)}"[:300], how) from error

@@ -13,6 +13,7 @@ from urllib.parse import urljoin
 from leadhand.core.errors import ConfigurationError
 from leadhand.core.tool import Effect
 from leadhand.core.value import Json, is_object, list_of, object_of, objects_of, text_of
+from leadhand.tools.source import name_of
 
 from .document import Document, is_url
 
@@ -24,13 +25,12 @@ EFFECTS = {
     "patch": Effect.ONCE,
 }
 """The methods that are tools, and what a second call of one does (RFC 9110 §9.2)."""
-LONGEST_NAME = 64
-"""Characters of a tool's name that every provider of models takes."""
 LONGEST_DESCRIPTION = 2_000
 JSON, FORM, MULTIPART = "application/json", "application/x-www-form-urlencoded", "multipart/form-data"
-_STYLES = {"path": "simple", "header": "simple", "cookie": "form", "query": "form"}
-"""The default styles of parameters by place; the query has more."""
-_OF_QUERY = ("form", "spaceDelimited", "pipeDelimited", "deepObject")
+_STYLES = {"path": ["simple"], "header": ["simple"], "cookie": ["form"], "query": ["form", "deepObject"]}
+"""The styles of parameters that can be sent, by place; the first one is the default."""
+_OF_OTHERS = ("accept", "content-type", "authorization")
+"""Headers that the specification does not take for parameters."""
 
 
 class Parameter(NamedTuple):
@@ -55,8 +55,8 @@ class Body(NamedTuple):
 
 
 class Operation(NamedTuple):
-    """One operation. ``arguments`` and ``output`` are the JSON schemas of a call, ``keys`` are in words what it asks
-    for, and ``place`` is the URL of its API."""
+    """One operation. ``arguments`` and ``output`` are the JSON schemas of a call, ``keys`` names the security
+    schemes that it asks for, and ``place`` is the URL of its API."""
 
     name: str
     method: str
@@ -121,12 +121,6 @@ def address(document: Document, servers: Json, url: str) -> str:
     return at.rstrip("/")
 
 
-def schemes_of(document: Document) -> dict[str, dict[str, Any]]:
-    """Return the security schemes of a document by name."""
-    given = object_of(document.content.get("components")).get("securitySchemes")
-    return {name: document.resolved(each) for name, each in object_of(given).items()}
-
-
 def bare(media_type: str) -> str:
     """Return a media type without its parameters."""
     return media_type.partition(";")[0].strip().lower()
@@ -138,10 +132,8 @@ def is_json(media_type: str) -> bool:
 
 def _name(text: str) -> str:
     """Return an identifier for an id, or for a method and path."""
-    name = re.sub(r"[^A-Za-z0-9]+", "_", text).strip("_")
-    name = name if name[:1].isalpha() else f"call_{name}"
-    tail = f"_{hashlib.sha256(name.encode()).hexdigest()[:8]}" if len(name) > LONGEST_NAME else ""
-    return f"{name[: LONGEST_NAME - len(tail)]}{tail}"
+    name = re.sub(r"\W+", "_", text, flags=re.ASCII).strip("_")
+    return name_of(name if name[:1].isalpha() else f"call_{name}")
 
 
 def _free(name: str, taken: set[str]) -> str:
@@ -154,7 +146,7 @@ def _free(name: str, taken: set[str]) -> str:
 
 
 def _operation(
-    document: Document, method: str, path: str, item: dict[str, Any], raw: dict[str, Any], name: str, place: str
+    document: Document, method: str, path: str, item: dict[str, Any], raw: dict[str, Any], name: str, at: str
 ) -> Operation:
     properties, required, taken = dict[str, Json](), list[str](), set[str]()
     parameters: list[Parameter] = []
@@ -164,24 +156,23 @@ def _operation(
         properties[name] = {**schema, "description": said} if said and is_object(schema) else schema
         required.extend([name] if needed else [])
 
-    for each in _parameters(document, item, raw):
+    given = map(document.resolved, (*list_of(item.get("parameters")), *list_of(raw.get("parameters"))))
+    for (place, header), each in {(each.get("in"), text_of(each.get("name"))): each for each in given}.items():
+        if place == "header" and header.casefold() in _OF_OTHERS:
+            continue
         parameters.append(_parameter(document, f"{method.upper()} {path}", each, EFFECTS[method], taken))
         if parameters[-1].argument:
             media = object_of(next(iter(object_of(each.get("content")).values()), each))
             needed = each.get("required") is True or parameters[-1].place == "path"
             argument(parameters[-1].argument, media.get("schema", {}), each, needed)
     body = None
-    if given := document.resolved(raw.get("requestBody")):
-        body, schema = _body(document, given, taken)
-        argument(body.argument, schema, given, given.get("required") is True)
+    if sent := document.resolved(raw.get("requestBody")):
+        body, schema = _body(document, sent, taken)
+        argument(body.argument, schema, sent, sent.get("required") is True)
     whole = {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
     summary, description = text_of(raw.get("summary") or item.get("summary")), text_of(raw.get("description"))
     said = "\n".join(filter(None, dict.fromkeys((summary.strip(), description.strip()))))
     asked = objects_of(raw.get("security", document.content.get("security")))
-    words = {
-        key: " ".join(str(each[part]) for part in _OF_SCHEME if part in each)
-        for key, each in schemes_of(document).items()
-    }
     return Operation(
         name=name,
         method=method,
@@ -192,27 +183,16 @@ def _operation(
         body=body,
         arguments=document.schema(whole, sent=True),
         output=_output(document, raw),
-        keys=" or ".join(" and ".join(f"{key} ({words.get(key)})" for key in each) for each in asked if each),
-        place=place,
+        keys=" or ".join(" and ".join(each) for each in asked if each),
+        place=at,
     )
-
-
-_OF_SCHEME = ("type", "scheme", "in", "name")
-
-
-def _parameters(document: Document, item: dict[str, Any], raw: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return the parameters of an operation, without the headers that the specification leaves to others."""
-    given = map(document.resolved, (*list_of(item.get("parameters")), *list_of(raw.get("parameters"))))
-    named = {(each.get("in"), text_of(each.get("name"))): each for each in given}
-    void = ("accept", "content-type", "authorization")
-    return [each for (place, name), each in named.items() if place != "header" or name.casefold() not in void]
 
 
 def _parameter(document: Document, where: str, raw: dict[str, Any], effect: Effect, taken: set[str]) -> Parameter:
     name, place = text_of(raw.get("name")), text_of(raw.get("in"))
-    usual = _STYLES.get(place)
-    style = raw.get("style", usual)
-    if not name or usual is None or (style != usual and (place != "query" or style not in _OF_QUERY)):
+    styles = _STYLES.get(place, [])
+    style = raw.get("style", (styles or [""])[0])
+    if not name or style not in styles:
         problem = f"{where} of {document.where} has the parameter {name!r} in {place!r} with the style {style!r}"
         how = "Leave the operation out with include, or correct the document."
         raise ConfigurationError(f"{problem}, which is not supported", how)

@@ -9,18 +9,17 @@ from __future__ import annotations
 import re
 from base64 import b64encode
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import quote, unquote
 
 from leadhand.core.errors import FailureClass, ToolError
 from leadhand.core.value import Json, compact_json, is_list, is_object, list_of, object_of, text_of
 
-from .operations import FORM, JSON, MULTIPART, Body, Operation, Parameter, bare, is_json
+from .document import Document
+from .operations import FORM, MULTIPART, Body, Operation, Parameter, bare, is_json
 
 if TYPE_CHECKING:
     import aiohttp
-
-_DELIMITERS = {"spaceDelimited": "%20", "pipeDelimited": "%7C"}
 
 Keys = Sequence[tuple[Parameter, Json]]
 """What each request to an API carries besides the arguments of its call."""
@@ -34,12 +33,13 @@ class Request(NamedTuple):
     data: bytes | aiohttp.FormData | None
 
 
-def keys_of(schemes: Mapping[str, dict[str, Any]], given: Mapping[str, str]) -> Keys:
+def keys_of(document: Document, given: Mapping[str, str]) -> Keys:
     """Return what is ``given`` where it belongs: by the name of a security scheme as that says (of basic access,
     ``user:password``), and any other name as a header."""
     found: list[tuple[Parameter, Json]] = []
+    schemes = object_of(object_of(document.content.get("components")).get("securitySchemes"))
     for name, value in given.items():
-        scheme = schemes.get(name, {"type": "apiKey", "in": "header", "name": name})
+        scheme = document.resolved(schemes.get(name, {"type": "apiKey", "in": "header", "name": name}))
         place, sent = text_of(scheme.get("in")), text_of(scheme.get("name"))
         if scheme.get("type") != "apiKey":
             is_basic = text_of(scheme.get("scheme")).lower() == "basic"
@@ -83,37 +83,27 @@ def request_of(operation: Operation, args: Mapping[str, Json], call_id: str, key
 def query_of(parameter: Parameter, value: Json) -> Iterator[str]:
     """Yield the encoded pairs ``name=value`` of a parameter of the query, or of a field of a form."""
     name, explode = _quoted(parameter.name), parameter.explode and not parameter.is_json
-    if parameter.style == "deepObject" and is_object(value):
-        yield from _deep(name, value)
-    elif explode and is_list(value):
-        yield from (f"{name}={_written(each)}" for each in value)
-    elif explode and is_object(value):
+    if is_object(value) and parameter.style == "deepObject":
+        for key, each in value.items():
+            yield from query_of(parameter._replace(name=f"{parameter.name}[{key}]"), each)
+    elif is_object(value) and explode:
         yield from (f"{_quoted(key)}={_written(each)}" for key, each in value.items())
+    elif is_list(value) and (explode or parameter.style == "deepObject"):
+        yield from (f"{name}={_written(each)}" for each in value)
     else:
         yield f"{name}={_joined(parameter, value)}"
-
-
-def _deep(name: str, value: Json) -> Iterator[str]:
-    if is_object(value):
-        for key, each in value.items():
-            yield from _deep(f"{name}%5B{_quoted(key)}%5D", each)
-    else:
-        yield from (f"{name}={_written(each)}" for each in (value if is_list(value) else [value]))
 
 
 def _joined(parameter: Parameter, value: Json) -> str:
     """Return a value as one encoded text."""
     if parameter.is_json:
         return _quoted(compact_json(value))
-    delimiter = _DELIMITERS.get(parameter.style, ",")
     if is_object(value):
         pairs = [(_quoted(key), _written(each)) for key, each in value.items()]
         items = ["=".join(pair) for pair in pairs] if parameter.explode else [part for pair in pairs for part in pair]
     else:
         items = [_written(each) for each in (value if is_list(value) else [value])]
-    if any(delimiter in each for each in items):
-        raise _unfit(f"{parameter.name} is separated by {unquote(delimiter)!r}, which its values cannot contain")
-    return delimiter.join(items)
+    return ",".join(items)
 
 
 def _quoted(text: str) -> str:
@@ -138,12 +128,7 @@ def _data_of(body: Body, value: Json) -> bytes | aiohttp.FormData:
 
     form = aiohttp.FormData(default_to_multipart=True)
     for name, each in ((name, each) for name, given in fields for each in list_of(given) or [given]):
-        stated = text_of(object_of(body.encoding.get(name)).get("contentType"))
-        if name in body.files:
-            stated = stated or "application/octet-stream"
-            form.add_field(name, _plain(each).encode(), filename=name, content_type=stated)
-        else:
-            form.add_field(name, _plain(each), content_type=stated or (JSON if is_object(each) else None))
+        form.add_field(name, _plain(each), filename=name if name in body.files else None)
     return form
 
 

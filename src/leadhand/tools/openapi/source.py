@@ -7,23 +7,16 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from pydantic import Field, ValidationError
+from pydantic import ValidationError
 
 from leadhand.core.errors import UsageError
-from leadhand.core.value import Value, one_line, shown
-from leadhand.tools.openapi.document import is_url
+from leadhand.core.value import one_line, shown
+from leadhand.tools.openapi.document import OpenApiSettings, is_url
 from leadhand.tools.source import Connection, from_environment
 
 
-class OpenApi(Value):
+class OpenApi(OpenApiSettings):
     """An OpenAPI document (a file or a URL) as a source of tools; see :func:`openapi`, which makes one."""
-
-    name: str = Field(default="", pattern=r"^[A-Za-z_]\w*$|^$")
-    document: str = Field(min_length=1)
-    base_url: str = Field(default="", pattern=r"^https?://|^$")
-    headers: dict[str, str] = {}
-    include: tuple[str, ...] = ()
-    timeout: float = Field(default=30.0, gt=0)
 
     @property
     def kind(self) -> str:
@@ -34,7 +27,7 @@ class OpenApi(Value):
         from leadhand.tools.openapi.connection import OpenApiConnection  # most processes call no API
 
         given = from_environment(self.headers, environment, f"the API {self.name}")
-        return OpenApiConnection(self.name, self.document, self.base_url, given, self.include, self.timeout)
+        return OpenApiConnection(self, given)
 
 
 def openapi(

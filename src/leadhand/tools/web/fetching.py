@@ -96,8 +96,9 @@ class PageFetcher:
 
     async def fetch(self, url: str, *, within_s: float | None = None) -> Received:
         """Return what is at an address. Raises ToolError: ``refused_url``, ``private_address``, ``http_404``, …"""
-        async with self._connected(url, min(within_s or self._within_s, self._within_s)):
-            return await self._followed(url)
+        limit, start = min(within_s or self._within_s, self._within_s), checked_url(url)
+        async with self._connected(url, limit), self.followed("GET", start) as (at, response):
+            return await _received(at, response)
 
     async def post(self, url: str, body: bytes, headers: Mapping[str, str]) -> int:
         """Send JSON to an address, and return the HTTP status: redirects are not followed. Raises ToolError."""
@@ -115,6 +116,23 @@ class PageFetcher:
             yield response
 
     @contextlib.asynccontextmanager
+    async def followed(
+        self, method: str, url: URL, check: Callable[[URL], None] = lambda _to: None, **sent: Any
+    ) -> AsyncGenerator[tuple[URL, aiohttp.ClientResponse]]:
+        """Send a request as :meth:`request` does, follow redirects, and yield where they end with the response.
+        ``check`` raises for an address that is not followed. Raises ToolError (``too_many_redirects``), too."""
+        at = url
+        for _ in range(MOST_REDIRECTS + 1):
+            async with self.request(method, at, **sent) as response:
+                location = response.headers.get("Location", "")
+                if response.status not in REDIRECTS or not location:
+                    yield at, response
+                    return
+                at = checked_url(location, at)
+                check(at)
+        raise _refused(f"{shown(str(url))} redirects more than {MOST_REDIRECTS} times", "too_many_redirects")
+
+    @contextlib.asynccontextmanager
     async def _connected(self, url: str, limit: float) -> AsyncGenerator[None]:
         """Raise ToolError for what fails in the block, or takes longer than ``limit`` seconds."""
         import aiohttp
@@ -128,16 +146,6 @@ class PageFetcher:
             raise _failed(f"the connection to {shown(url)} failed: {error or type(error).__name__}"[:300]) from error
         except (OSError, ValueError) as error:
             raise _failed(f"{shown(url)} cannot be fetched: {error}"[:300]) from error
-
-    async def _followed(self, url: str) -> Received:
-        at = checked_url(url)
-        for _ in range(MOST_REDIRECTS + 1):
-            async with self.request("GET", at) as response:
-                location = response.headers.get("Location", "")
-                if response.status not in REDIRECTS or not location:
-                    return await _received(at, response)
-                at = checked_url(location, at)
-        raise _refused(f"{shown(url)} redirects more than {MOST_REDIRECTS} times", "too_many_redirects")
 
     def _check_literal(self, url: URL) -> None:
         """Refuse an address in a URL that is not public. Names are checked when they are resolved."""
@@ -218,17 +226,20 @@ def checked_url(url: str, base: URL | None = None) -> URL:
     return at.with_fragment(None)
 
 
+def class_of(status: int, otherwise: FailureClass) -> FailureClass:
+    """Return the class of an HTTP status that is a failure."""
+    if status == 429:
+        return FailureClass.RATE_LIMITED
+    return FailureClass.TRANSIENT if status >= 500 or status == 408 else otherwise
+
+
 async def _received(url: URL, response: aiohttp.ClientResponse) -> Received:
     status = response.status
     if status != 200:
         raise _failed(
             f"{shown(str(url))} answered {status}",
             f"http_{status}",
-            FailureClass.RATE_LIMITED
-            if status == 429
-            else FailureClass.TRANSIENT
-            if status >= 500 or status == 408
-            else FailureClass.UNAVAILABLE,
+            class_of(status, FailureClass.UNAVAILABLE),
             retry_after(response.headers, datetime.now(UTC)) if status == 429 else None,
         )
     content = await body_of(response, str(url))
