@@ -139,6 +139,32 @@ PIPES = {"name": "id", "in": "query", "style": "pipeDelimited"}
 ALIAS = b"openapi: 3.1.0\npaths: {/a: &a {get: {}}, /b: *a}\n"
 
 
+@pytest.mark.parametrize("parameter", [MATRIX, PIPES])
+async def test_an_operation_that_cannot_be_sent_is_left_out_unless_it_is_wanted(
+    tmp_path: Path, parameter: dict[str, Any]
+) -> None:
+    content = document(path="/{id}", parameters=[parameter], **AT)
+    (unfit,) = content["paths"].values()
+    content["paths"]["/b"] = {"get": {"responses": {}, "operationId": "fit"}}
+    path = tmp_path / "things.json"
+    path.write_text(json.dumps(content))
+
+    assert [each.name for each in await openapi(path).connect({}).tools()] == ["fit"]
+    with pytest.raises(ConfigurationError, match="style"):
+        await openapi(path, include=[f"{next(iter(unfit)).upper()} /*"]).connect({}).tools()
+
+
+async def test_words_of_yaml_stay_words(tmp_path: Path) -> None:
+    path = tmp_path / "things.yaml"
+    path.write_text(
+        "openapi: 3.1.0\nservers: [{url: https://things.test}]\npaths:\n  /a:\n    get:\n      operationId: a\n"
+        "      parameters: [{name: land, in: query, schema: {enum: [NO, on, 2026-11-30], deprecated: true}}]\n"
+    )
+    (made,) = await openapi(path).connect({}).tools()
+    land = made.spec.parameters["properties"]["land"]
+    assert (land["enum"], land["deprecated"]) == (["NO", "on", "2026-11-30"], True)
+
+
 @pytest.mark.parametrize(
     ("content", "how"),
     [
@@ -155,8 +181,6 @@ ALIAS = b"openapi: 3.1.0\npaths: {/a: &a {get: {}}, /b: *a}\n"
             json.dumps(document(requestBody=LOOP, components={"x": LOOP}, **AT)),
             "Corr",
         ),
-        (json.dumps(document(path="/{id}", parameters=[MATRIX], **AT)), "include"),
-        (json.dumps(document(parameters=[PIPES], **AT)), "include"),
         (None, "file or URL"),
     ],
 )

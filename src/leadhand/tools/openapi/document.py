@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from typing import Any
+from typing import Any, cast
 from urllib.parse import unquote
 
 from pydantic import Field
@@ -131,15 +131,23 @@ def _of_3_0(schema: dict[str, Any]) -> dict[str, Any]:
 def _read(content: bytes, where: str) -> Json:
     import yaml  # imported late: most processes read no document
 
-    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    class Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
+        """YAML as JSON: no dates, and only true and false are truth values (YAML 1.2), so that NO stays Norway."""
+
+    Loader.yaml_implicit_resolvers = {
+        first: [each for each in found if not each[0].endswith((":timestamp", ":bool"))]
+        for first, found in yaml.SafeLoader.yaml_implicit_resolvers.items()
+    }
+    truth = re.compile("^(?:true|false)$", re.IGNORECASE)
+    cast("Any", Loader).add_implicit_resolver("tag:yaml.org,2002:bool", truth, [*"tTfF"])
     reader: Any = yaml  # its types are incomplete
     try:
         text = content.decode("utf-8-sig")
         if text.lstrip().startswith("{"):
             return json.loads(text)
-        if any(isinstance(event, yaml.AliasEvent) for event in reader.parse(text, Loader=loader)):
+        if any(isinstance(event, yaml.AliasEvent) for event in reader.parse(text, Loader=Loader)):
             raise ValueError("YAML aliases, by which a short text can stand for a huge one, are not read")
-        return json.loads(json.dumps(reader.load(text, Loader=loader), default=str))  # keys and dates are texts
+        return json.loads(json.dumps(reader.load(text, Loader=Loader)))  # keys such as 200 are texts
     except (ValueError, TypeError, RecursionError, yaml.YAMLError) as error:
         how = "Give a file or a URL with an OpenAPI document of version 3, as JSON or YAML."
         raise ConfigurationError(f"{where} cannot be read: {one_line(error)}"[:300], how) from error

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import logging
 import re
 from collections.abc import Collection, Sequence
 from fnmatch import fnmatchcase
@@ -17,6 +18,7 @@ from leadhand.tools.source import name_of
 
 from .document import Document, is_url
 
+LOGGER = logging.getLogger("leadhand.tools")
 EFFECTS = {
     "get": Effect.PURE,
     "put": Effect.IDEMPOTENT,
@@ -31,6 +33,10 @@ _STYLES = {"path": ["simple"], "header": ["simple"], "cookie": ["form"], "query"
 """The styles of parameters that can be sent, by place; the first one is the default."""
 _OF_OTHERS = ("accept", "content-type", "authorization")
 """Headers that the specification does not take for parameters."""
+
+
+class Unsendable(ConfigurationError):
+    """An operation has a parameter that cannot be sent."""
 
 
 class Parameter(NamedTuple):
@@ -101,7 +107,12 @@ def operations(
             if not include or any(fnmatchcase(one, pattern) for one in called for pattern in include):
                 servers = raw.get("servers") or item.get("servers") or document.content.get("servers")
                 place = base_url or address(document, servers, url)
-                found.append(_operation(document, method, path, item, raw, _free(name, names), place))
+                try:
+                    found.append(_operation(document, method, path, item, raw, _free(name, names), place))
+                except Unsendable as error:
+                    if include:
+                        raise
+                    LOGGER.warning("an operation is left out: %s", error.what)  # the others can be used
     if not found:
         problem = f"{document.where} has no operations{' that match ' * bool(include)}{', '.join(include)}"
         raise ConfigurationError(problem, f"Its operations are: {', '.join(known[:10]) or 'none'}.")
@@ -195,7 +206,7 @@ def _parameter(document: Document, where: str, raw: dict[str, Any], effect: Effe
     if not name or style not in styles:
         problem = f"{where} of {document.where} has the parameter {name!r} in {place!r} with the style {style!r}"
         how = "Leave the operation out with include, or correct the document."
-        raise ConfigurationError(f"{problem}, which is not supported", how)
+        raise Unsendable(f"{problem}, which is not supported", how)
     argument = re.sub(r"[^A-Za-z0-9_.-]+", "_", name).strip("_") or place
     is_key = place == "header" and name.casefold() == "idempotency-key" and effect is Effect.ONCE
     argument = "" if is_key else _free(f"{place}_{argument}" if argument in taken else argument, taken)
