@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import logging
+import os
+import threading
 import time
 from collections.abc import AsyncGenerator, Generator, Iterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
@@ -17,7 +19,6 @@ from mcp import Client, types
 from mcp.client import ClientRequestContext
 from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp.client.streamable_http import streamable_http_client
-from mcp.shared.exceptions import MCPError
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import TypeAdapter
 
@@ -26,7 +27,6 @@ from leadhand.core.value import compact_json, one_line
 from leadhand.ports import ToolContext
 from leadhand.tools.mcp.questions import Asking, answer_within
 from leadhand.tools.mcp.settings import McpSettings
-from leadhand.tools.mcp.stderr import Lines
 from leadhand.tools.source import from_environment
 
 OPENING_S = 60.0
@@ -68,7 +68,8 @@ class Link:
         self._calls: list[tuple[ToolContext, float]] = []
         """The calls that have not returned, and when their time is up."""
         self._cause: BaseException | None = None
-        self._lines = Lines(server.name)
+        self._wrote = ""
+        """The last line that the process wrote to stderr."""
 
     @classmethod
     async def open(cls, server: McpSettings, environment: Mapping[str, str]) -> Link:
@@ -149,9 +150,20 @@ class Link:
             http.event_hooks["response"] = [self._note_status]
             return streamable_http_client(server.url, http_client=http)
         command, *args = server.command
-        errlog = stack.enter_context(self._lines.pipe())
+        reading, writing = os.pipe()
+        reader = threading.Thread(target=self._read, args=(reading,), daemon=True)
+        reader.start()
+        stack.push_async_callback(asyncio.to_thread, reader.join, 1.0)
+        errlog = stack.enter_context(os.fdopen(writing, "w"))
         given = StdioServerParameters(command=command, args=args, env=dict(env), cwd=server.directory or None)
         return stdio_client(given, errlog)
+
+    def _read(self, stderr: int) -> None:
+        """Log what a process writes to stderr, until it and its children have ended."""
+        with os.fdopen(stderr, errors="replace") as lines:
+            for line in filter(None, map(str.strip, lines)):
+                self._wrote = line
+                LOGGER.debug("the MCP server %s wrote: %s", self._server.name, line)
 
     async def _note_status(self, response: httpx2.Response) -> None:
         self._status = response.status_code if response.status_code >= 400 else self._status
@@ -217,23 +229,14 @@ class Link:
 
     def _fault(self, error: Exception) -> ConfigurationError:
         """Return why the server cannot be used, and what to do about it."""
-        server, wrote = self._server, "".join(f"; it wrote: {line}" for line in list(self._lines.last)[-1:])
-        whose = f"the MCP server {server.name}{f' at {server.url}' if server.url else ''}"
-        known = (each for each in _leaves(error) if isinstance(each, OSError | httpx2.TransportError | MCPError))
-        found, status = next(known, error), f" (HTTP {self._status})" if self._status else ""
-        what, how = (
-            f"{whose} does not answer as an MCP server: {one_line(found)}{status}{wrote}",
-            "Correct its address.",
-        )
-        if isinstance(found, TimeoutError):
-            what = f"{whose} did not answer within {OPENING_S:g} s{wrote}"
-        elif isinstance(found, OSError) and server.command:
-            what = f"{whose} cannot be started: {server.command[0]}: {found.strerror or one_line(found)}"
-        elif self._status in (401, 403):
-            how = 'Send its key: headers={"Authorization": "env:NAME"}, and NAME="Bearer …" in the environment.'
+        found, server = next(_leaves(error)), self._server
+        said = one_line(found) or "it did not answer in time"
+        known = (f" at {server.url}" * bool(server.url), f" (HTTP {self._status})" * bool(self._status))
+        wrote = f"; it wrote: {self._wrote}" * bool(self._wrote)
+        what = f"the MCP server {server.name}{known[0]} cannot be used: {said}{known[1]}{wrote}"
         if server.command:
-            how = f"Install its command, or correct it. To see what it does, run: {' '.join(server.command)}"
-        return ConfigurationError(what, how)
+            return ConfigurationError(what, f"Correct its command, or run it to see more: {' '.join(server.command)}")
+        return ConfigurationError(what, 'Correct its address, or send its key: headers={"Authorization": "env:NAME"}.')
 
 
 def digest_of(tool: types.Tool) -> str:
