@@ -13,10 +13,10 @@ from typing import Any
 from pydantic import ValidationError
 
 from leadhand.core.errors import ConfigurationError, FailureClass, ToolError
-from leadhand.core.tool import AskPerson, Effect, ToolReturn, ToolSpec
-from leadhand.core.value import Json, one_line
+from leadhand.core.tool import Effect, ToolReturn, ToolSpec
+from leadhand.core.value import Json, compact_json, one_line
 from leadhand.engine.tool_returns import Unreadable
-from leadhand.ports import Replied, ToolContext
+from leadhand.ports import ToolContext
 from leadhand.tools.mcp.settings import McpSettings
 from leadhand.tools.source import name_of
 from leadhand.tools.tool import Tool
@@ -26,7 +26,7 @@ try:
     from mcp.shared.exceptions import MCPError
 
     from leadhand.tools.mcp.link import Link, digest_of
-    from leadhand.tools.mcp.questions import DECLINE, Asking
+    from leadhand.tools.mcp.questions import Conversation
     from leadhand.tools.mcp.results import returned
 except ImportError as missing:
     what = "MCP servers need the package mcp 2, which is not installed"
@@ -36,10 +36,10 @@ PATIENCE_S = 15.0
 """Seconds for which a call waits until a server can be reached again, and at most half of its own time."""
 FIRST_WAIT_S, LONGEST_WAIT_S = 0.1, 30.0
 """The wait after the first failure to reach a server, and after many."""
+FRESH_S = 0.05
+"""Seconds for which a list is used before calls that can be made again: those that begin together share one."""
 UNSURE = frozenset({types.CONNECTION_CLOSED, types.REQUEST_TIMEOUT, types.INTERNAL_ERROR})
 """Errors after which nobody knows whether the call was made."""
-POLL_S = 0.25
-"""Seconds after which a call is made again that a server has not finished, and about which it asks nothing."""
 
 
 class McpConnection:
@@ -52,7 +52,6 @@ class McpConnection:
         self._failures = 0
         """How often the server could not be reached, or was lost, since the last call that it answered."""
         self._not_before = 0.0
-        self._bound: dict[tuple[str, str], Tool[..., Any]] = {}
 
     async def tools(self) -> Sequence[Tool[..., Any]]:
         """Return the tools that the server offers now. Raises ConfigurationError if it cannot be reached or used."""
@@ -73,19 +72,16 @@ class McpConnection:
 
     def bind(self, spec: ToolSpec) -> Tool[..., Any]:
         """Return the tool that a run has recorded, without asking the server."""
-        key = (spec.name, spec.fingerprint)
-        if key not in self._bound:
-            self._bound[key] = Tool.from_schema(
-                spec.name,
-                spec.description,
-                spec.parameters,
-                partial(self._call, spec),
-                effect=spec.effect,
-                output=spec.output,
-                origin=spec.origin,
-                fingerprint=spec.fingerprint,
-            )
-        return self._bound[key]
+        return Tool.from_schema(
+            spec.name,
+            spec.description,
+            spec.parameters,
+            partial(self._call, spec),
+            effect=spec.effect,
+            output=spec.output,
+            origin=spec.origin,
+            fingerprint=spec.fingerprint,
+        )
 
     async def aclose(self) -> None:
         """Close the connection, and end the process of the server."""
@@ -131,15 +127,16 @@ class McpConnection:
 
         Raises ToolError: ``transient`` if it may have been made, ``unavailable`` if it was not.
         """
-        asked = _Round(self._server.name, context.replied)
-        if (question := asked.question) is not None:
-            return question
+        conversation = Conversation(self._server.name, context.replied)
         name, started = spec.import_path.rpartition(":")[2], time.monotonic()
         patience_s = min(PATIENCE_S, spec.timeout_s / 2)
-        while True:
-            link = await self._reached(spec, started + patience_s - time.monotonic())
-            params = types.CallToolRequestParams(name=name, arguments=args, **asked.params)
-            left_s, alone, sent = started + spec.timeout_s - time.monotonic(), not link.in_flight, False
+        while (question := conversation.question) is None:
+            try:
+                link = await self._linked(started + patience_s - time.monotonic())
+            except ConfigurationError as error:
+                raise _away(spec, error.what, error.how) from error
+            params = types.CallToolRequestParams(name=name, arguments=args, **conversation.params)
+            left_s, sent = started + spec.timeout_s - time.monotonic(), False
             try:
                 await self._check(spec, name, link)
                 sent = True
@@ -147,10 +144,10 @@ class McpConnection:
             except MCPError as error:
                 if (forgot := link.forgot) or not link.is_open:
                     await self._lost(link)
-                    sent = sent and not forgot and not (alone and link.was_refused)
+                    sent = sent and not forgot
                     if not sent and time.monotonic() - started < patience_s:
                         continue
-                if asked.is_refused(error):
+                if conversation.restarts(error):
                     continue
                 raise _failed(spec, error) if sent else _away(spec, one_line(error)) from error
             except ValidationError as error:
@@ -158,13 +155,14 @@ class McpConnection:
             self._failures = 0
             if isinstance(result, types.CallToolResult):
                 return returned(result)
-            if (question := asked.next(result)) is not None:
-                return question
-            await asyncio.sleep(POLL_S)
+            conversation.record(result)
+            await asyncio.sleep(FIRST_WAIT_S)  # a server may ask nothing, to be called again
+        return question
 
     async def _check(self, spec: ToolSpec, name: str, link: Link) -> None:
-        """Raise ToolError if the server offers another tool than the run has recorded, or none."""
-        listed = (await link.listed()).get(name)
+        """Raise ToolError if the server offers another tool than the run has recorded, or none. The server is asked
+        before each call that acts: one that is away gets no call of which nobody knows whether it was made."""
+        listed = (await link.listed(0 if spec.effect is Effect.ONCE else FRESH_S)).get(name)
         if listed is not None and digest_of(listed) == spec.fingerprint:
             return
         what = "has changed" if listed is not None else "is not offered any more"
@@ -174,12 +172,6 @@ class McpConnection:
             class_=FailureClass.UNAVAILABLE,
             next_action="start the run again, with the tools as they are now",
         )
-
-    async def _reached(self, spec: ToolSpec, patience_s: float) -> Link:
-        try:
-            return await self._linked(patience_s)
-        except ConfigurationError as error:
-            raise _away(spec, error.what, error.how) from error
 
     async def _linked(self, patience_s: float, *, at_once: bool = False) -> Link:
         """Return an open connection. Raises ConfigurationError if the server could not be reached for so long."""
@@ -210,66 +202,6 @@ class McpConnection:
         self._not_before = time.monotonic() + longest_s * random.uniform(0.5, 1)
 
 
-class _Round:
-    """What a server has asked about one call, and what people have replied."""
-
-    def __init__(self, server: str, replied: Replied | None) -> None:
-        self._server = server
-        known: Any = {} if replied is None else replied.state
-        self._requests: dict[str, Any] = dict(known.get("requests", {}))
-        self._responses: dict[str, Any] = dict(known.get("responses", {}))
-        self._state: str | None = known.get("state")
-        self._before: tuple[dict[str, Any], dict[str, Any]] = ({}, {})
-        """What was asked and replied before a server forgot it; nobody is asked the same again."""
-        self.question: ToolReturn | None = None
-        """What is asked before the call can be made again."""
-        if replied is not None and (key := self._open) is not None:
-            answered = Asking.of(server, self._requests[key]).answered(replied.text)
-            if isinstance(answered, Asking):
-                self.question = self._ask(answered)
-            else:
-                self._responses[key] = answered
-                self.question = self._pending()
-
-    @property
-    def params(self) -> dict[str, Any]:
-        """The parameters of a call that has the responses."""
-        responses = {key: types.ElicitResult.model_validate(each) for key, each in self._responses.items()}
-        return {"input_responses": responses or None, "request_state": self._state}
-
-    def next(self, result: types.InputRequiredResult) -> ToolReturn | None:
-        """Return what a server asks a person; None if it only has to be called again. Raises ToolError for others."""
-        asked = result.input_requests or {}
-        self._state = result.request_state
-        if other := [each.method for each in asked.values() if not isinstance(each, types.ElicitRequest)]:
-            what = f"the MCP server {self._server} asks for {other[0]}, which Leadhand does not offer"
-            raise ToolError(what, type="not_offered", class_=FailureClass.UNAVAILABLE)
-        dumped = {key: each.model_dump(mode="json", by_alias=True, exclude_none=True) for key, each in asked.items()}
-        self._requests = {key: each["params"] for key, each in dumped.items()}
-        requests, responses = self._before
-        kept = (key for key in responses if requests.get(key) == self._requests.get(key))
-        self._responses, self._before = {key: responses[key] for key in kept}, ({}, {})
-        return self._pending()
-
-    def is_refused(self, error: MCPError) -> bool:
-        """Whether a server does not take its own state back, as after its restart: it is called without it, once."""
-        refused = self._state is not None and error.code == types.INVALID_PARAMS
-        if refused:
-            self._state, self._before = None, (self._requests, self._responses)
-        return refused
-
-    @property
-    def _open(self) -> str | None:
-        return next((key for key in self._requests if key not in self._responses), None)
-
-    def _pending(self) -> ToolReturn | None:
-        return None if self._open is None else self._ask(Asking.of(self._server, self._requests[self._open]))
-
-    def _ask(self, asking: Asking) -> ToolReturn:
-        state = {"requests": self._requests, "responses": self._responses, "state": self._state}
-        return ToolReturn(asks=(AskPerson(text=asking.text, choices=asking.choices, default=DECLINE, state=state),))
-
-
 def _away(spec: ToolSpec, why: str, how: str = "check that the server runs") -> ToolError:
     """Return the failure of a call that was not made: it can be made again, but not by itself if it acts once."""
     class_ = FailureClass.UNAVAILABLE if spec.effect is Effect.ONCE else FailureClass.TRANSIENT
@@ -278,9 +210,6 @@ def _away(spec: ToolSpec, why: str, how: str = "check that the server runs") -> 
 
 def _failed(spec: ToolSpec, error: MCPError) -> ToolError:
     """Return the failure of a call that the server answered with an error, or did not answer at all."""
-    if error.code == types.URL_ELICITATION_REQUIRED:
-        asked = types.ElicitationRequiredErrorData.model_validate(error.data).elicitations
-        how = "; ".join(f"{each.message}: open {each.url}" for each in asked)
-        return ToolError(error.message, type="asks_person", class_=FailureClass.UNAVAILABLE, next_action=how)
     class_ = FailureClass.TRANSIENT if error.code in UNSURE else FailureClass.INVALID
-    return ToolError(f"{spec.name}: {error.message}", type="mcp_error", class_=class_)
+    said = error.message if error.data is None else f"{error.message} {compact_json(error.data)}"
+    return ToolError(f"{spec.name}: {said}", type="mcp_error", class_=class_)

@@ -5,9 +5,12 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import logging
+import os
+import re
+import threading
 import time
-from collections.abc import AsyncGenerator, Generator, Iterator, Mapping
-from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from collections.abc import AsyncGenerator, Iterator, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
 from importlib.metadata import version
 from typing import Any, cast
 
@@ -17,36 +20,29 @@ from mcp import Client, types
 from mcp.client import ClientRequestContext
 from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp.client.streamable_http import streamable_http_client
-from mcp.shared.exceptions import MCPError
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import TypeAdapter
 
 from leadhand.core.errors import ConfigurationError
 from leadhand.core.value import compact_json, one_line
 from leadhand.ports import ToolContext
-from leadhand.tools.mcp.questions import Asking, answer_within
+from leadhand.tools.mcp.questions import answer_within
 from leadhand.tools.mcp.settings import McpSettings
-from leadhand.tools.mcp.stderr import Lines
 from leadhand.tools.source import from_environment
 
 OPENING_S = 60.0
 """Seconds in which a server has to answer for the first time: its command may have to install it first."""
-FRESH_S, TELLING_S = 10.0, 120.0
-"""Seconds for which a list of tools is used; of a server that says when its list changes, until it does."""
 MOST_PAGES = 100
 HTTP = httpx2.Timeout(30.0, read=None)
 """Seconds to connect and to send a request. How long a server may be silent depends on the call."""
 ASKING_SHARE = 0.8
 """The part of the time of a call in which a person can answer a server of the old protocol; then it is declined."""
-_PROGRESS_S = 1.0
+PROGRESS_S = 1.0
 """Seconds between two reports of the progress of a call."""
 _RESULT: TypeAdapter[types.CallToolResult | types.InputRequiredResult] = TypeAdapter(
     types.CallToolResult | types.InputRequiredResult
 )
-PASSED_ON = frozenset(
-    {"LANG", "LC_ALL", "TZ", "TMPDIR", "SSL_CERT_FILE", "SSL_CERT_DIR", "NODE_EXTRA_CA_CERTS", "REQUESTS_CA_BUNDLE"}
-    | {each for name in ("http", "https", "all", "no") for each in (f"{name}_proxy", f"{name}_proxy".upper())}
-)
+PASSED_ON = re.compile(r"(?i)lang|lc_all|tz|tmpdir|(http|https|all|no)_proxy|ssl_cert_(file|dir)|\w+_ca_(certs|bundle)")
 """The variables that the process of a server gets besides PATH, HOME and the like: language, time, and the network,
 without which a command such as uvx installs nothing behind a proxy."""
 LOGGER = logging.getLogger("leadhand.tools.mcp")
@@ -67,14 +63,14 @@ class Link:
         """The last HTTP status of an error."""
         self._calls: list[tuple[ToolContext, float]] = []
         """The calls that have not returned, and when their time is up."""
-        self._cause: BaseException | None = None
-        self._lines = Lines(server.name)
+        self._wrote = ""
+        """The last line that the process wrote to stderr."""
 
     @classmethod
     async def open(cls, server: McpSettings, environment: Mapping[str, str]) -> Link:
         """Open a connection. Raises ConfigurationError, with what the server wrote, if that fails."""
         whose = f"the MCP server {server.name}"
-        env = {name: environment[name] for name in PASSED_ON & environment.keys()}
+        env = {name: value for name, value in environment.items() if PASSED_ON.fullmatch(name)}
         env |= from_environment(server.env, environment, whose)
         headers = from_environment(server.headers, environment, whose)
         link = cls(server)
@@ -103,11 +99,6 @@ class Link:
         the old protocol has sessions; in the new one, such a status belongs to an error of the request."""
         return 400 <= self._status < 500 and self.client.protocol_version not in MODERN_PROTOCOL_VERSIONS
 
-    @property
-    def was_refused(self) -> bool:
-        """Whether the connection ended because there was nobody to connect to: nothing was sent."""
-        return self._cause is not None and any(isinstance(each, httpx2.ConnectError) for each in _leaves(self._cause))
-
     async def aclose(self) -> None:
         """Close the connection; a process that does not end by itself is terminated, with its children."""
         self._over.set()
@@ -126,14 +117,11 @@ class Link:
                         cache=None,
                         client_info=types.Implementation(name="leadhand", version=version("leadhand")),
                         elicitation_callback=self._asked,
-                        message_handler=self._notified,
                     )
                     await stack.enter_async_context(client)
-                    await self._listen(client, stack)
                 self._opened.set_result(client)
                 await self._over.wait()
         except BaseException as error:
-            self._cause = error
             if not self._opened.done():
                 self._opened.set_exception(error if isinstance(error, Exception) else ConnectionError(str(error)))
             if isinstance(error, asyncio.CancelledError | KeyboardInterrupt | SystemExit):
@@ -149,91 +137,78 @@ class Link:
             http.event_hooks["response"] = [self._note_status]
             return streamable_http_client(server.url, http_client=http)
         command, *args = server.command
-        errlog = stack.enter_context(self._lines.pipe())
+        reading, writing = os.pipe()
+        reader = threading.Thread(target=self._read, args=(reading,), daemon=True)
+        reader.start()
+        stack.push_async_callback(asyncio.to_thread, reader.join, 1.0)
+        errlog = stack.enter_context(os.fdopen(writing, "w"))
         given = StdioServerParameters(command=command, args=args, env=dict(env), cwd=server.directory or None)
         return stdio_client(given, errlog)
+
+    def _read(self, stderr: int) -> None:
+        """Log what a process writes to stderr, until it and its children have ended."""
+        with os.fdopen(stderr, errors="replace") as lines:
+            for line in filter(None, map(str.strip, lines)):
+                self._wrote = line
+                LOGGER.debug("the MCP server %s wrote: %s", self._server.name, line)
 
     async def _note_status(self, response: httpx2.Response) -> None:
         self._status = response.status_code if response.status_code >= 400 else self._status
 
-    async def _listen(self, client: Client, stack: AsyncExitStack) -> None:
-        """Ask a server of the new protocol to tell when its list of tools changes, if it can."""
-        offered = client.server_capabilities.tools
-        if offered is not None and offered.list_changed and client.protocol_version in MODERN_PROTOCOL_VERSIONS:
-            await stack.enter_async_context(client.listen(tools_list_changed=True))
-
-    async def _notified(self, message: Any) -> None:
-        if isinstance(message, types.ToolListChangedNotification):
-            self._listed = None
-
     # --- requests ----------------------------------------------------------------------------------------------------
 
-    async def listed(self) -> Mapping[str, types.Tool]:
-        """Return the tools that the server offers now, by name. Raises as the library does."""
-        if self._listed is None or self._listed[0] < time.monotonic():
+    async def listed(self, fresh_s: float = 0.0) -> Mapping[str, types.Tool]:
+        """Return the tools that the server offers, by name, as it said at most ``fresh_s`` seconds ago. Raises as the
+        library does."""
+        if self._listed is None or self._listed[0] + fresh_s <= time.monotonic():
             self._status = 0
             found: dict[str, types.Tool] = {}
-            page = await self.client.list_tools()
+            cursor: str | None = None
             for _ in range(MOST_PAGES):
+                page = await self.client.list_tools(cursor=cursor)
                 found |= {each.name: each for each in page.tools}
-                if page.next_cursor is None:
+                if (cursor := page.next_cursor) is None:
                     break
-                page = await self.client.list_tools(cursor=page.next_cursor)
-            offered = self.client.server_capabilities.tools
-            tells = offered is not None and offered.list_changed
-            self._listed = (time.monotonic() + (TELLING_S if tells else FRESH_S), found)
+            self._listed = (time.monotonic(), found)
         return self._listed[1]
 
     async def call(
         self, params: types.CallToolRequestParams, context: ToolContext, timeout_s: float
     ) -> types.CallToolResult | types.InputRequiredResult:
         """Call a tool, for which there are ``timeout_s`` seconds. Raises as the library does."""
-        self._status = 0
-        with self._in_flight(context, timeout_s):
-            request = types.CallToolRequest(params=params)
-            progress = _Progress(context, params.name)
-            return await self.client.session.send_request(request, _RESULT, progress_callback=progress)
+        self._status, reported_at = 0, 0.0
+        asked = (context, time.monotonic() + ASKING_SHARE * timeout_s)
 
-    @contextmanager
-    def _in_flight(self, context: ToolContext, timeout_s: float) -> Generator[None]:
-        call = (context, time.monotonic() + ASKING_SHARE * timeout_s)
-        self._calls.append(call)
+        async def report(progress: float, total: float | None, message: str | None) -> None:
+            nonlocal reported_at
+            if (now := time.monotonic()) >= reported_at + PROGRESS_S:
+                reported_at, of, about = now, f" of {total:g}" if total else "", f": {message}" if message else ""
+                context.emit(f"{params.name}: {progress:g}{of}{about}")
+
+        self._calls.append(asked)
         try:
-            yield
+            request = types.CallToolRequest(params=params)
+            return await self.client.session.send_request(request, _RESULT, progress_callback=report)
         finally:
-            self._calls.remove(call)
-
-    @property
-    def in_flight(self) -> int:
-        """The number of calls that have not returned."""
-        return len(self._calls)
+            self._calls.remove(asked)
 
     async def _asked(self, context: ClientRequestContext, params: types.ElicitRequestParams) -> types.ElicitResult:
         """Answer what a server of the old protocol asks in the middle of a call: with what a person says meanwhile."""
         if not self._calls:
             return types.ElicitResult(action="cancel")
         call, until = self._calls[-1]
-        return await answer_within(call, Asking(self._server.name, params), until - time.monotonic())
+        return await answer_within(call, self._server.name, params, until)
 
     def _fault(self, error: Exception) -> ConfigurationError:
         """Return why the server cannot be used, and what to do about it."""
-        server, wrote = self._server, "".join(f"; it wrote: {line}" for line in list(self._lines.last)[-1:])
-        whose = f"the MCP server {server.name}{f' at {server.url}' if server.url else ''}"
-        known = (each for each in _leaves(error) if isinstance(each, OSError | httpx2.TransportError | MCPError))
-        found, status = next(known, error), f" (HTTP {self._status})" if self._status else ""
-        what, how = (
-            f"{whose} does not answer as an MCP server: {one_line(found)}{status}{wrote}",
-            "Correct its address.",
-        )
-        if isinstance(found, TimeoutError):
-            what = f"{whose} did not answer within {OPENING_S:g} s{wrote}"
-        elif isinstance(found, OSError) and server.command:
-            what = f"{whose} cannot be started: {server.command[0]}: {found.strerror or one_line(found)}"
-        elif self._status in (401, 403):
-            how = 'Send its key: headers={"Authorization": "env:NAME"}, and NAME="Bearer …" in the environment.'
+        found, server = next(_leaves(error)), self._server
+        said = one_line(found) or "it did not answer in time"
+        known = (f" at {server.url}" * bool(server.url), f" (HTTP {self._status})" * bool(self._status))
+        wrote = f"; it wrote: {self._wrote}" * bool(self._wrote)
+        what = f"the MCP server {server.name}{known[0]} cannot be used: {said}{known[1]}{wrote}"
         if server.command:
-            how = f"Install its command, or correct it. To see what it does, run: {' '.join(server.command)}"
-        return ConfigurationError(what, how)
+            return ConfigurationError(what, f"Correct its command, or run it to see more: {' '.join(server.command)}")
+        return ConfigurationError(what, 'Correct its address, or send its key: headers={"Authorization": "env:NAME"}.')
 
 
 def digest_of(tool: types.Tool) -> str:
@@ -271,16 +246,3 @@ async def _watched(transport: Any, ended: asyncio.Event) -> AsyncGenerator[Any]:
             finally:
                 group.cancel_scope.cancel()
                 out.close()
-
-
-class _Progress:
-    """Reports how far a call is, at most once a second."""
-
-    def __init__(self, call: ToolContext, tool: str) -> None:
-        self._call, self._tool, self._last = call, tool, 0.0
-
-    async def __call__(self, progress: float, total: float | None, message: str | None) -> None:
-        if (now := time.monotonic()) >= self._last + _PROGRESS_S:
-            self._last = now
-            of, about = f" of {total:g}" if total else "", f": {message}" if message else ""
-            self._call.emit(f"{self._tool}: {progress:g}{of}{about}")

@@ -2,85 +2,131 @@
 
 from __future__ import annotations
 
-import json
-from typing import Any, NamedTuple
+import time
+from typing import Any
 
 from mcp import types
-from pydantic import TypeAdapter
+from mcp.shared.exceptions import MCPError
 
+from leadhand.core.errors import FailureClass, ToolError
+from leadhand.core.tool import AskPerson, ToolReturn
 from leadhand.core.value import Json, compact_json
 from leadhand.engine.gate import schema_problems
-from leadhand.ports import ToolContext
+from leadhand.ports import Replied, ToolContext
+from leadhand.tools.mcp.results import read
 
 DECLINE, ACCEPT = "decline", "accept"
-_ASKED: TypeAdapter[types.ElicitRequestParams] = TypeAdapter(types.ElicitRequestParams)
 
 
-class Asking(NamedTuple):
-    """A question of a server: what it ``asks``, and why the last reply was not accepted, if there was one."""
+class Conversation:
+    """What a server of the new protocol asks about one call, and what people have replied."""
 
-    server: str
-    asks: types.ElicitRequestParams
-    problem: str = ""
-
-    @classmethod
-    def of(cls, server: str, written: Json) -> Asking:
-        """Return the question that a server asks, from JSON as it wrote it."""
-        return cls(server, _ASKED.validate_python(written, by_name=False))
-
-    @property
-    def _form(self) -> dict[str, Any]:
-        schema: Any = {} if isinstance(self.asks, types.ElicitRequestURLParams) else self.asks.requested_schema
-        return dict(schema.get("properties", {}))
-
-    @property
-    def choices(self) -> tuple[str, ...]:
-        """The replies to choose from; none if the reply is a text or JSON."""
-        fields = [*self._form.values()]
-        if not fields:
-            return (ACCEPT, DECLINE)
-        values = _values(fields[0]) if len(fields) == 1 else ()
-        return (*values, DECLINE) if values else ()
+    def __init__(self, server: str, replied: Replied | None) -> None:
+        known: Any = {} if replied is None else replied.state
+        self._server, self._problem = server, ""
+        self._asked: dict[str, dict[str, Any]] = dict(known.get("asked", {}))
+        """The questions of the last answer, by the keys of the server."""
+        self._responses: dict[str, Any] = dict(known.get("responses", {}))
+        """The responses that no call has used, by their questions."""
+        self._state: str | None = known.get("state")
+        if replied is not None and (asks := self._open) is not None:
+            try:
+                self._responses[compact_json(asks)] = response_of(asks, replied.text)
+            except ValueError as error:
+                self._problem = str(error)
 
     @property
-    def text(self) -> str:
-        """The question for a person, with what a reply has to look like."""
-        asks, fields = self.asks, self._form
-        said = f"{self.problem}. " if self.problem else ""
-        said += f"The MCP server {self.server} asks: {asks.message}"
-        if isinstance(asks, types.ElicitRequestURLParams):
-            return f"{said} Open {asks.url}, and then answer {ACCEPT}."
-        about = "; ".join(f"{name}: {_described(shape)}" for name, shape in fields.items())
-        if len(fields) > 1:
-            return f"{said} Answer with a JSON object, or {DECLINE}. {about}."
-        return f"{said} ({about})" if fields else said
+    def _open(self) -> dict[str, Any] | None:
+        return next((each for each in self._asked.values() if compact_json(each) not in self._responses), None)
 
-    def answered(self, reply: str) -> Asking | dict[str, Json]:
-        """Return the response to a reply, or the question again with what is wrong with the reply."""
-        fields = self._form
-        if reply.strip().casefold() == DECLINE:
-            return {"action": DECLINE}
-        if isinstance(self.asks, types.ElicitRequestURLParams):
-            return {"action": ACCEPT}
-        if len(fields) == 1:
-            ((name, shape),) = fields.items()
-            content: Json = {name: reply if shape.get("type") == "string" else _read(reply)}
-        else:
-            content = _read(reply) if fields else {}
-        schema: Any = self.asks.requested_schema
-        if problems := schema_problems({"type": "object", **schema}, content):
-            return self._replace(problem="; ".join(problems))
-        return {"action": ACCEPT, "content": content}
+    @property
+    def question(self) -> ToolReturn | None:
+        """What a person has to say before the call is made again."""
+        if (asks := self._open) is None:
+            return None
+        text, choices = question_of(self._server, asks, self._problem)
+        state: Json = {"asked": self._asked, "responses": self._responses, "state": self._state}
+        return ToolReturn(asks=(AskPerson(text=text, choices=choices, default=DECLINE, state=state),))
+
+    @property
+    def params(self) -> dict[str, Any]:
+        """The parameters of a call that has the responses."""
+        given = {key: self._responses[compact_json(asks)] for key, asks in self._asked.items()}
+        responses = {key: types.ElicitResult.model_validate(each) for key, each in given.items()}
+        return {"input_responses": responses or None, "request_state": self._state}
+
+    def record(self, result: types.InputRequiredResult) -> None:
+        """Record the answer to a call that had the responses. Raises ToolError if it asks for something else."""
+        asked = result.input_requests or {}
+        if other := [each.method for each in asked.values() if not isinstance(each, types.ElicitRequest)]:
+            what = f"the MCP server {self._server} asks for {other[0]}, which Leadhand does not offer"
+            raise ToolError(what, type="not_offered", class_=FailureClass.UNAVAILABLE)
+        for each in self._asked.values():
+            self._responses.pop(compact_json(each), None)
+        self._asked = {
+            key: _written(each.params) for key, each in asked.items() if isinstance(each, types.ElicitRequest)
+        }
+        self._state = result.request_state
+
+    def restarts(self, error: MCPError) -> bool:
+        """Whether a server does not take its own state back, as after its restart. Then the call begins again, and
+        nobody is asked the same again."""
+        refused = self._state is not None and error.code == types.INVALID_PARAMS
+        if refused:
+            self._asked, self._state = {}, None
+        return refused
 
 
-async def answer_within(context: ToolContext, asking: Asking, seconds: float) -> types.ElicitResult:
-    """Ask a person during a call, and return the response: that of a reply within ``seconds``, else that of nobody."""
+async def answer_within(
+    context: ToolContext, server: str, params: types.ElicitRequestParams, until: float
+) -> types.ElicitResult:
+    """Ask a person during a call, until a time of the monotonic clock, and return the response: declined by nobody."""
+    asks, problem = _written(params), ""
     while True:
-        reply = await context.ask(asking.text, asking.choices, seconds)
-        answered = asking.answered(DECLINE if reply is None else reply)
-        if not isinstance(answered, Asking):
-            return types.ElicitResult.model_validate(answered)
-        asking = answered
+        reply = await context.ask(*question_of(server, asks, problem), until - time.monotonic())
+        try:
+            return types.ElicitResult.model_validate(response_of(asks, DECLINE if reply is None else reply))
+        except ValueError as error:
+            problem = str(error)
+
+
+def question_of(server: str, asks: dict[str, Any], problem: str = "") -> tuple[str, tuple[str, ...]]:
+    """Return what a person is asked, and the replies to choose from; none if the reply is a text or JSON. ``problem``
+    is why the last reply was not accepted."""
+    said = f"{problem}. " * bool(problem) + f"The MCP server {server} asks: {asks['message']}"
+    fields = _fields(asks)
+    if not fields:
+        return f"{said} Open {asks['url']}, and then answer {ACCEPT}." if "url" in asks else said, (ACCEPT, DECLINE)
+    about = "; ".join(f"{name}: {_described(shape)}" for name, shape in fields.items())
+    if len(fields) > 1:
+        return f"{said} Answer with a JSON object, or {DECLINE}. {about}.", ()
+    values = _values(*fields.values())
+    return f"{said} ({about})", (*values, DECLINE) if values else ()
+
+
+def response_of(asks: dict[str, Any], reply: str) -> dict[str, Json]:
+    """Return the response that a reply is. Raises ValueError, with what is wrong, if the reply does not fit."""
+    if reply.strip().casefold() == DECLINE:
+        return {"action": DECLINE}
+    if "url" in asks:
+        return {"action": ACCEPT}
+    fields = _fields(asks)
+    content: Json = read(reply) if fields else {}
+    if len(fields) == 1:
+        ((name, shape),) = fields.items()
+        content = {name: reply if shape.get("type") == "string" else content}
+    if problems := schema_problems({"type": "object", **asks["requestedSchema"]}, content):
+        raise ValueError("; ".join(problems))
+    return {"action": ACCEPT, "content": content}
+
+
+def _written(params: types.ElicitRequestParams) -> dict[str, Any]:
+    """Return the parameters of a question as a server wrote them."""
+    return params.model_dump(mode="json", by_alias=True, exclude_none=True, exclude={"meta"})
+
+
+def _fields(asks: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    return asks.get("requestedSchema", {}).get("properties", {})
 
 
 def _values(shape: dict[str, Any]) -> tuple[str, ...]:
@@ -90,14 +136,5 @@ def _values(shape: dict[str, Any]) -> tuple[str, ...]:
 
 
 def _described(shape: dict[str, Any]) -> str:
-    about = shape.get("description") or shape.get("title") or ""
     kind = " or ".join(_values(shape)) or shape.get("type", "")
-    default = f", default {compact_json(shape['default'])}" if "default" in shape else ""
-    return f"{about} ({kind}{default})" if about else f"{kind}{default}"
-
-
-def _read(reply: str) -> Json:
-    try:
-        return json.loads(reply)
-    except (ValueError, RecursionError):
-        return reply
+    return f"{shape.get('description') or shape.get('title') or ''} ({kind})"

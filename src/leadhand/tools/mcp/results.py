@@ -29,14 +29,16 @@ def returned(result: types.CallToolResult) -> ToolReturn:
     return ToolReturn(raw=raw, summary=None if not text or repeats else text, sources=sources)
 
 
+def read(text: str) -> Json:
+    """Return what a text is the JSON of, else the text."""
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return text
+
+
 def _data(text: str) -> Json:
-    """Return the data that a text is the JSON of, else the text."""
-    if text[:1] in ("{", "["):
-        try:
-            return json.loads(text)
-        except (ValueError, RecursionError):
-            return text
-    return text
+    return read(text) if text[:1] in ("{", "[") else text
 
 
 def _text(part: types.ContentBlock) -> str:

@@ -16,13 +16,7 @@ def _words(command: object) -> object:
 
 
 class McpSettings(Value):
-    """An MCP server, started by a ``command`` in a ``directory``, or reached at a ``url`` (streamable HTTP).
-
-    ``env`` are variables of its process, which gets no others but PATH, HOME, proxies and the like; ``headers`` are
-    sent with each request. In both, ``env:NAME`` stands for the variable NAME. ``include`` are names or patterns of the
-    tools to use, ``effects`` say what a second call does by name or pattern, in place of what the server says.
-    ``prefix`` comes before each name. A call may take ``timeout`` seconds.
-    """
+    """An MCP server, started by a ``command`` in a ``directory``, or reached at a ``url``; see :func:`leadhand.mcp`."""
 
     name: str = Field(default="", pattern=r"^[A-Za-z_]\w*$|^$")
     command: Annotated[tuple[str, ...], BeforeValidator(_words)] = ()
@@ -39,8 +33,6 @@ class McpSettings(Value):
     def _is_one(self) -> McpSettings:
         if bool(self.command) == bool(self.url):
             raise ValueError("a server has either a command or a url")
-        if self.headers and self.command:
-            raise ValueError("a command takes env, not headers")
-        if self.env and self.url:
-            raise ValueError("a url takes headers, not env")
+        if self.headers if self.command else self.env:
+            raise ValueError("a command takes env, and a url headers")
         return self

@@ -8,10 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 from urllib.parse import urlsplit
 
-from pydantic import ValidationError
-
 from leadhand.core.errors import UsageError
-from leadhand.core.tool import Effect
 from leadhand.core.value import one_line, shown
 from leadhand.tools.mcp.settings import McpSettings
 from leadhand.tools.source import Connection
@@ -61,19 +58,11 @@ def mcp(
     Raises UsageError for what is neither a command nor a URL, and for invalid settings.
     """
     is_url = isinstance(server, str) and re.match(r"https?://", server) is not None
-    place: dict[str, Any] = {"url": server} if is_url else {"command": server}
+    given: Any = {"env": env or {}, "headers": headers or {}, "effects": effects or {}, "include": tuple(include)}
+    given |= {"url" if is_url else "command": server}
     try:
-        made = McpServer(
-            **place,
-            name=name,
-            env=dict(env or {}),
-            headers=dict(headers or {}),
-            include=tuple(include),
-            effects={each: Effect(effect) for each, effect in (effects or {}).items()},
-            prefix=prefix,
-            timeout=timeout,
-        )
-    except (ValidationError, ValueError) as error:
+        made = McpServer(name=name, prefix=prefix, timeout=timeout, **given)
+    except ValueError as error:
         raise UsageError(f"{shown(server)} cannot be used as an MCP server: {one_line(error)}", HOW) from error
     return made if made.name else made.evolve(name=_name_of(made))
 
