@@ -94,6 +94,12 @@ def test_stdout_carries_only_the_protocol_until_the_client_leaves(leadhand: Any,
     assert (rest, "this goes to stderr" in err, "Traceback" in err) == ("", True, False)
 
 
+def test_a_stdin_that_is_no_pipe_is_refused(leadhand: Any) -> None:
+    with open(os.devnull) as nothing:
+        done = subprocess.run([sys.executable, "-P", "-m", "leadhand", "mcp", "--offline"], stdin=nothing, timeout=60)
+    assert done.returncode == 2
+
+
 def test_without_its_library_the_command_says_what_to_install(leadhand: Any) -> None:
     program = "import sys; sys.modules['mcp.server'] = None; from leadhand.cli.app import main; sys.exit(main())"
     result = leadhand.process("mcp", "--offline", program=("-c", program))

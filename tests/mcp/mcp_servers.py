@@ -16,11 +16,11 @@ from leadhand import Leadhand
 from leadhand.testing.scripted_model import ScriptedModel, plans, subtask
 from leadhand.tools.mcp.source import McpServer, mcp
 
-OURS = Path(__file__).with_name("server.py")
+OURS = Path(__file__).with_name("rare_server.py")
 
 
 def ours(*words: str, **given: Any) -> McpServer:
-    """A server of ours; see ``server.py``."""
+    """A server of ours; see ``rare_server.py``."""
     return mcp([sys.executable, str(OURS), *words], **{"name": "ours", **given})
 
 
@@ -34,7 +34,14 @@ def lead_with(home: Path, server: Any, *calls: dict[str, Any], **given: Any) -> 
 def servers_of(process_id: int | None = None) -> list[psutil.Process]:
     """The processes of MCP servers that a process has started, and theirs."""
     found = psutil.Process(process_id or os.getpid()).children(recursive=True)
-    return [each for each in found if "mcp" in " ".join(each.cmdline())]
+    return [each for each in found if "mcp" in " ".join(_command(each))]
+
+
+def _command(process: psutil.Process) -> list[str]:
+    try:
+        return process.cmdline()
+    except psutil.NoSuchProcess:  # it has ended, or only waits to be noticed
+        return []
 
 
 def notes(folder: Path, kind: str) -> list[str]:

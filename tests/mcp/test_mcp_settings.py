@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
 from typing import Any
@@ -67,9 +68,11 @@ def test_names_become_what_models_and_work_orders_can_use(given: str, name: str)
         ([sys.executable, "-c", "raise SystemExit('no key')"], "no key"),
         ("http://127.0.0.1:1/mcp", "http://127.0.0.1:1/mcp"),
         (mcp("uvx x", env={"KEY": "env:NO_SUCH_VARIABLE"}), "NO_SUCH_VARIABLE"),
+        (mcp("http://127.0.0.1:1/mcp", headers={"Authorization": "Bearer env:NO_SUCH_VARIABLE"}), "NO_SUCH_VARIABLE"),
         (ours("/tmp", include=["nothing"]), "nothing"),
+        (ours("/tmp", effects={"payy": "once"}), "payy"),
     ],
-    ids=["no command", "no server", "no listener", "no variable", "no tool"],
+    ids=["no command", "no server", "no listener", "no variable", "no variable in a header", "no tool", "no effect"],
 )
 async def test_a_server_that_cannot_be_used_is_named_with_the_reason(server: Any, what: str) -> None:
     source = server if hasattr(server, "connect") else mcp(server, name="odd")
@@ -108,7 +111,8 @@ async def test_a_manifest_names_servers_and_starts_them_in_its_directory(tmp_pat
     manifest = tmp_path / "leadhand.toml"
     (tmp_path / "server.py").symlink_to(OURS)
     command = f"{sys.executable} server.py {tmp_path}"
-    manifest.write_text(f'[mcp.rooms]\ncommand = "{command}"\ninclude = ["look"]\neffects = {{look = "idempotent"}}\n')
+    words = json.dumps(command.split())
+    manifest.write_text(f'[mcp.rooms]\ncommand = {words}\ninclude = ["look"]\neffects = {{look = "idempotent"}}\n')
     async with Leadhand.of_project(manifest, model="offline", home=home) as lead:
         run = await lead.start("Anything", plan_only=True)
         specs = {each.name: each for each in run.state.definition.tools}

@@ -10,6 +10,7 @@ import asyncio
 import contextlib
 import json
 import os
+import stat
 from collections.abc import AsyncGenerator
 from typing import Any, Literal, NamedTuple, TextIO
 
@@ -361,13 +362,13 @@ async def _lines_of_stdin() -> AsyncGenerator[str]:
 
     The library would read them in a thread, which a signal cannot end.
     """
+    mode = os.fstat(0).st_mode
+    if not (stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode) or os.isatty(0)):
+        raise UsageError("stdin is not a pipe", "Have an MCP client start this command.")
     reader = asyncio.StreamReader(limit=LONGEST_LINE)
     own = os.fdopen(os.dup(0), "rb")
     nothing = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, 0)
     os.close(nothing)
-    try:
-        await asyncio.get_running_loop().connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), own)
-    except (OSError, ValueError) as error:
-        raise UsageError("stdin is not a pipe", "Have an MCP client start this command.") from error
+    await asyncio.get_running_loop().connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), own)
     return (line.decode(errors="replace") async for line in reader)

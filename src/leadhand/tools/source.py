@@ -14,6 +14,8 @@ from leadhand.tools.tool import Tool
 LONGEST_NAME = 64
 """Characters of a tool's name that every provider of models takes."""
 
+_VARIABLE = re.compile(r"(?<!\S)env:([A-Za-z_][A-Za-z0-9_]*)", re.ASCII)
+
 
 class Connection(Protocol):
     """A connection to a source, of one process and event loop. It is opened when it is needed."""
@@ -63,12 +65,16 @@ def name_of(text: str) -> str:
 
 
 def from_environment(given: Mapping[str, str], environment: Mapping[str, str], whose: str) -> dict[str, str]:
-    """Return values in which ``env:NAME`` is replaced by the variable NAME. Raises ConfigurationError without it."""
-    found: dict[str, str] = {}
+    """Return values in which ``env:NAME``, also after other words (``Bearer env:NAME``), is replaced by the variable
+    NAME. Raises ConfigurationError without it."""
     for name, value in given.items():
-        variable = value.removeprefix("env:") if value.startswith("env:") else ""
-        if variable and variable not in environment:
-            problem = f"{name} of {whose} is read from the variable {variable}, which is not set"
-            raise ConfigurationError(problem, f"Set it: export {variable}=…")
-        found[name] = environment[variable] if variable else value
-    return found
+        for variable in variables_in(value):
+            if variable not in environment:
+                problem = f"{name} of {whose} is read from the variable {variable}, which is not set"
+                raise ConfigurationError(problem, f"Set it: export {variable}=…")
+    return {name: _VARIABLE.sub(lambda found: environment[found[1]], value) for name, value in given.items()}
+
+
+def variables_in(value: str) -> list[str]:
+    """Return the names of the variables from which a value is read."""
+    return _VARIABLE.findall(value)

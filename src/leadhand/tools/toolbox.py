@@ -15,7 +15,7 @@ from leadhand.core.worker import WILDCARDS
 from leadhand.ports import BoundTool
 from leadhand.tools.decorator import tool
 from leadhand.tools.limits import ToolSettings, applied
-from leadhand.tools.source import Connection, ToolSource, origin_of
+from leadhand.tools.source import Connection, ToolSource, origin_of, variables_in
 from leadhand.tools.tool import Tool
 
 RENAME = 'Rename one of them: @tool(name="…"), or tool(name="…")(thing.method) for the method of an object.'
@@ -53,7 +53,7 @@ class Toolbox:
         """The names of the variables from which sources read their keys."""
         for source in self._sources.values():
             kept: list[Mapping[str, str]] = [getattr(source, each, None) or {} for each in ("env", "headers")]
-            yield from (each.removeprefix("env:") for given in kept for each in given.values() if each[:4] == "env:")
+            yield from (name for given in kept for each in given.values() for name in variables_in(each))
 
     def deps_of(self, run_id: str) -> Any:
         """Return what the program gives the tools of a run besides their arguments."""

@@ -116,8 +116,14 @@ def check_tools(needed: Iterable[ToolSpec], toolbox: Toolbox) -> None:
         if spec.import_path and toolbox.bound(spec) is None:  # a worker as a tool has none
             raise ConfigurationError(
                 f"the run needs the tool {spec.name} of {spec.import_path}, which is not available in this process",
-                "Pass the tool with --tools FILE, or with Leadhand(tools=[…]).",
+                f"Pass {_given_by(spec)}, or with Leadhand(tools=[…]).",
             )
+
+
+def _given_by(spec: ToolSpec) -> str:
+    kind = spec.origin.partition(":")[0]
+    flags = {"mcp": "its server with --mcp COMMAND_OR_URL", "openapi": "its document with --openapi FILE_OR_URL"}
+    return flags.get(kind, "the tool with --tools FILE")
 
 
 def check_hooks(hooks: Hooks, definition: RunDefinition) -> None:

@@ -68,6 +68,10 @@ class McpConnection:
         if listed and not included:
             what = f"the MCP server {self._server.name} has no tool {' or '.join(self._server.include)}"
             raise ConfigurationError(what, f"Choose from: {', '.join(listed)}.")
+        for pattern in self._server.effects:
+            if not any(fnmatchcase(each.name, pattern) for each in included):
+                what = f"the MCP server {self._server.name} has no tool {pattern}, which has an effect in its settings"
+                raise ConfigurationError(what, f"Choose from: {', '.join(each.name for each in included)}.")
         return [self._tool(each, link) for each in included]
 
     def bind(self, spec: ToolSpec) -> Tool[..., Any]:

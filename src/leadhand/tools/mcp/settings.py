@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import shlex
-from typing import Annotated
+from collections.abc import Iterable
+from typing import Annotated, cast
 
 from pydantic import BeforeValidator, Field, model_validator
 
@@ -12,7 +13,7 @@ from leadhand.core.value import Value
 
 
 def _words(command: object) -> object:
-    return tuple(shlex.split(command)) if isinstance(command, str) else command
+    return tuple(shlex.split(command) if isinstance(command, str) else cast("Iterable[str]", command))
 
 
 class McpSettings(Value):

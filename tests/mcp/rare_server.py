@@ -1,4 +1,4 @@
-"""An MCP server on the official library that does what servers do seldom: ``server.py FOLDER [WORD …]``.
+"""An MCP server on the official library that does what servers do seldom: ``rare_server.py FOLDER [WORD …]``.
 
 ``changed``: its tool `book` has another schema. ``stubborn``: it ignores the end of its stdin, and SIGTERM, and has a
 child that does, too. ``stateful``: its state outlives a restart. ``http PORT``: it is reached at a URL.
