@@ -60,6 +60,31 @@ async def test_without_a_path_the_worker_works_the_argument_out_before_the_tool_
     assert answer.document["work_orders"][0]["subtasks"][1]["args"]["order"] == {"$result": {"subtask": "wo-001.0"}}
 
 
+async def test_what_the_lead_says_of_an_argument_reaches_the_worker_who_works_the_rest_out(tmp_path: Path) -> None:
+    asked: list[Any] = []
+
+    @tool
+    def cancel(body: dict[str, str]) -> str:
+        """Cancel an order."""
+        asked.append(body)
+        return "cancelled"
+
+    body = {"order": {"$result": {"subtask": "0"}}, "reason": "We are sorry, but we no longer need it."}
+    order = {**subtask("cancel", "cancel", body=body), "needs": [0]}
+
+    def work(request: Any) -> Any:
+        said = brief_of(request)["work_out"]["body"]
+        assert "We are sorry, but we no longer need it." in said
+        return calls("cancel", body={**body, "order": "A-7902"}) if not asked else says("A-7902 is cancelled")
+
+    model = ScriptedModel(plan=[plans(subtask("orders", "list_orders"), order)], work=work, lenient=True)
+    async with Leadhand(models=model, tools=[Shop().tools[0], cancel], home=tmp_path) as lead:
+        answer = await lead.run("Cancel the open order of Meier GmbH")
+
+    assert answer.status is RunStatus.SUCCEEDED, answer.gaps
+    assert asked == [{**body, "order": "A-7902"}]
+
+
 async def test_with_a_path_the_tool_is_called_with_the_value_there(tmp_path: Path) -> None:
     shop = Shop()
     model = ScriptedModel(plan=[late(path="/raw/orders/1/id")], lenient=True)

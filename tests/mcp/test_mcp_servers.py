@@ -136,6 +136,7 @@ async def test_a_server_of_the_old_protocol_waits_for_an_answer_during_the_call(
             await run.reply(reply)
         answer = await run.answer()
         assert told in str(run.state.steps["wo-001.0"].data)
+        assert ("Nobody replied" in str(run.state.steps["wo-001.0"].data)) == (reply is None)
         (question,) = run.state.questions.values()
     assert answer.status is RunStatus.SUCCEEDED
     assert (question.reply or None) == reply

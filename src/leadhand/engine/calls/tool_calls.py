@@ -348,7 +348,7 @@ def _failure(tool: ToolSpec, error: Exception) -> Failure:
     if isinstance(error, ToolError):
         failure = error.failure
     elif isinstance(error, TimeIsUp):
-        how = "try again when its service responds, or give the tool more time: @tool(timeout=…)"
+        how = "try again when its service responds, or give the tool more time with its timeout"
         message = f"{tool.name} did not return within {tool.timeout_s:g} s"
         failure = Failure.of(message, "timeout", FailureClass.TRANSIENT, how)
     else:

@@ -12,7 +12,7 @@ from leadhand.core.run import RunDefinition
 from leadhand.core.state import RunState, StepState
 from leadhand.core.text import did_you_mean, listed
 from leadhand.core.tool import ToolSpec
-from leadhand.core.value import Json, is_object
+from leadhand.core.value import Json, compact_json, is_object
 from leadhand.core.work_order import WORKER, Subtask, WorkOrder, references, renamed, resolved, tie_problems
 from leadhand.core.worker import ALL_TOOLS, Worker
 from leadhand.flows.facts import CONTEXT, asked, today
@@ -188,8 +188,7 @@ def work(state: RunState, step: StepState) -> dict[str, Any]:
     stated = resolved(given.args, {key: data for key in given.needs if (data := state.steps[key].data) is not None})
     facts = _task(state, given.name, given.tool, stated, given.expected_output)
     if left := [name for name in given.args if name not in stated]:
-        sources = {name: listed([*dict.fromkeys(references(given.args[name]))]) for name in left}
-        facts["work_out"] = {name: f"choose it by the result of {source} in needs" for name, source in sources.items()}
+        facts["work_out"] = {name: _how_to_work_out(given.args[name]) for name in left}
     if given.needs or not given.args:  # else the lead has worked out the days that the arguments name
         facts |= today(state)
     if given.needs:
@@ -200,6 +199,14 @@ def work(state: RunState, step: StepState) -> dict[str, Any]:
         reason = reason or (repaired.failure and repaired.failure.message)
         facts["repairs"] = {"subtask": repaired.key, "why_it_is_done_again": reason}
     return facts
+
+
+def _how_to_work_out(ordered: Json) -> str:
+    """Return how a worker finds an argument with references, of which the order may say a part."""
+    by = f"by the result of {listed([*dict.fromkeys(references(ordered))])} in needs"
+    if is_object(ordered) and "$result" in ordered:
+        return f"choose it {by}"
+    return f"take {compact_json(ordered)}, and in place of each $result choose a value {by}"
 
 
 def child(state: RunState, step: StepState) -> dict[str, Any]:

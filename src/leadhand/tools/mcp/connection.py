@@ -63,7 +63,9 @@ class McpConnection:
                 await self._lost(link)
                 return await self.tools()
             whose = f"the tools of the MCP server {self._server.name}"
-            raise ConfigurationError(f"{whose} cannot be listed: {one_line(error)}", "Correct the server.") from error
+            raise ConfigurationError(
+                f"{whose} cannot be listed: {one_line(error)[:300]}", "Correct the server."
+            ) from error
         included = [each for each in listed.values() if self._includes(each.name)]
         if listed and not included:
             what = f"the MCP server {self._server.name} has no tool {' or '.join(self._server.include)}"
@@ -155,7 +157,9 @@ class McpConnection:
                     continue
                 raise _failed(spec, error) if sent else _away(spec, one_line(error)) from error
             except ValidationError as error:
-                raise Unreadable(f"the answer is not what MCP defines: {one_line(error)}", type="bad_result") from error
+                raise Unreadable(
+                    f"the answer is not what MCP defines: {one_line(error)[:300]}", type="bad_result"
+                ) from error
             self._failures = 0
             if isinstance(result, types.CallToolResult):
                 return returned(result)

@@ -26,7 +26,7 @@ from pydantic import TypeAdapter
 from leadhand.core.errors import ConfigurationError
 from leadhand.core.value import compact_json, one_line
 from leadhand.ports import ToolContext
-from leadhand.tools.mcp.questions import answer_within
+from leadhand.tools.mcp.questions import DECLINE, answer_within
 from leadhand.tools.mcp.settings import McpSettings
 from leadhand.tools.source import from_environment
 
@@ -61,7 +61,7 @@ class Link:
         self._listed: tuple[float, dict[str, types.Tool]] | None = None
         self._status = 0
         """The last HTTP status of an error."""
-        self._calls: list[tuple[ToolContext, float]] = []
+        self._calls: list[tuple[ToolContext, float, list[str]]] = []
         """The calls that have not returned, and when their time is up."""
         self._wrote = ""
         """The last line that the process wrote to stderr."""
@@ -177,7 +177,8 @@ class Link:
     ) -> types.CallToolResult | types.InputRequiredResult:
         """Call a tool, for which there are ``timeout_s`` seconds. Raises as the library does."""
         self._status, reported_at = 0, 0.0
-        asked = (context, time.monotonic() + ASKING_SHARE * timeout_s)
+        unanswered = list[str]()
+        asked = (context, time.monotonic() + ASKING_SHARE * timeout_s, unanswered)
 
         async def report(progress: float, total: float | None, message: str | None) -> None:
             nonlocal reported_at
@@ -188,21 +189,29 @@ class Link:
         self._calls.append(asked)
         try:
             request = types.CallToolRequest(params=params)
-            return await self.client.session.send_request(request, _RESULT, progress_callback=report)
+            result = await self.client.session.send_request(request, _RESULT, progress_callback=report)
         finally:
             self._calls.remove(asked)
+        if not unanswered or not isinstance(result, types.CallToolResult):
+            return result
+        # The server knows only that it was declined, and may say that a person did so.
+        said = f"Nobody replied in time to what the server asked, so it was declined: {'; '.join(unanswered)}"
+        return result.model_copy(update={"content": [types.TextContent(type="text", text=said), *result.content]})
 
     async def _asked(self, context: ClientRequestContext, params: types.ElicitRequestParams) -> types.ElicitResult:
         """Answer what a server of the old protocol asks in the middle of a call: with what a person says meanwhile."""
         if not self._calls:
             return types.ElicitResult(action="cancel")
-        call, until = self._calls[-1]
-        return await answer_within(call, self._server.name, params, until)
+        call, until, unanswered = self._calls[-1]
+        response = await answer_within(call, self._server.name, params, until)
+        if response is None:
+            unanswered.append(params.message)
+        return response or types.ElicitResult(action=DECLINE)
 
     def _fault(self, error: Exception) -> ConfigurationError:
         """Return why the server cannot be used, and what to do about it."""
         found, server = next(_leaves(error)), self._server
-        said = one_line(found) or "it did not answer in time"
+        said = one_line(found)[:300] or "it did not answer in time"
         known = (f" at {server.url}" * bool(server.url), f" (HTTP {self._status})" * bool(self._status))
         wrote = f"; it wrote: {self._wrote}" * bool(self._wrote)
         what = f"the MCP server {server.name}{known[0]} cannot be used: {said}{known[1]}{wrote}"

@@ -79,13 +79,14 @@ class Conversation:
 
 async def answer_within(
     context: ToolContext, server: str, params: types.ElicitRequestParams, until: float
-) -> types.ElicitResult:
-    """Ask a person during a call, until a time of the monotonic clock, and return the response: declined by nobody."""
+) -> types.ElicitResult | None:
+    """Ask a person during a call, until a time of the monotonic clock, and return the response, None of nobody."""
     asks, problem = _written(params), ""
     while True:
-        reply = await context.ask(*question_of(server, asks, problem), until - time.monotonic())
+        if (reply := await context.ask(*question_of(server, asks, problem), until - time.monotonic())) is None:
+            return None
         try:
-            return types.ElicitResult.model_validate(response_of(asks, DECLINE if reply is None else reply))
+            return types.ElicitResult.model_validate(response_of(asks, reply))
         except ValueError as error:
             problem = str(error)
 
