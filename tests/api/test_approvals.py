@@ -14,6 +14,7 @@ from leads import leadhand_of
 from leadhand import ConfigurationError, Leadhand, Limits, RunStatus, ToolReturn, UsageError, tool
 from leadhand.app.arguments import approvals
 from leadhand.app.settings import user
+from leadhand.core.relations import approval_note
 from leadhand.core.tool import ApprovalPolicy
 from leadhand.ports.models import ModelProfile
 
@@ -228,6 +229,30 @@ async def test_rules_are_kept_with_the_run(
     assert state.status is not RunStatus.WAITING
     assert bool(bank.paid) is paid
     assert bool(state.definition.approve_rules) is isinstance(settings["approve"], dict)
+
+
+@pytest.mark.parametrize("rule", ["tool:pey_*", "origin:openapi:shop:*", "toolset:mail"])
+async def test_a_rule_that_forbids_and_matches_nothing_is_named_in_the_log(
+    lead_of: Any, home: Path, bank: Bank, caplog: pytest.LogCaptureFixture, rule: str
+) -> None:
+    approve = {"tool:pay": "auto", rule: "never", "origin:other.*": "auto"}
+    async with leadhand_of(
+        models=lead_of("pay", [{"to": "Ann"}]), tools=[bank.pay], home=home, approve=approve
+    ) as lead:
+        await lead.run("pay")
+    assert [each.args for each in caplog.records if each.levelname == "WARNING"] == [(rule,)]
+
+
+async def test_models_are_told_what_a_person_approved(lead_of: Any, home: Path, bank: Bank) -> None:
+    models = lead_of("pay", [{"to": "Ann"}])
+    async with leadhand_of(models=models, tools=[bank.pay], home=home) as lead:
+        run = await lead.start("pay")
+        await run.wait()
+        (asked,) = await lead.approvals()
+        await lead.approve(asked)
+        state = await run.wait()
+    (call,) = state.steps["wo-001.0"].made
+    assert approval_note(state, call)
 
 
 def test_rules_are_read_in_their_order() -> None:

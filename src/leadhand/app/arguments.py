@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import logging
 import math
 import re
 import sys
@@ -13,6 +14,7 @@ from typing import Annotated, Any, Literal, TypedDict, cast, get_type_hints
 
 from pydantic import BaseModel, PlainValidator, ValidationError, WithJsonSchema, create_model
 
+from leadhand.core.approval import matches
 from leadhand.core.errors import ConfigurationError, UsageError
 from leadhand.core.limits import Limits
 from leadhand.core.run import HIGHEST_PRIORITY, RunStatus
@@ -22,6 +24,8 @@ from leadhand.core.value import FrozenDict, Json, Unfit, json_problem, one_line,
 from leadhand.ports.hooks import POINTS, Hook, check_of, name_of
 from leadhand.ports.runs import RunFilter, RunSort
 from leadhand.tools.toolbox import Toolbox
+
+LOGGER = logging.getLogger("leadhand")
 
 CONTROL = r"\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069"
 """Control characters, and those that change the direction of the text around them: ranges of a regular expression."""
@@ -336,11 +340,15 @@ Policies = Annotated[
 def check_rules(rules: Mapping[str, ApprovalPolicy], tools: Iterable[ToolSpec], toolbox: Toolbox) -> None:
     """Raise UsageError for a rule that names none of the ``tools`` of a run: a typo in a ``never`` rule is dangerous.
 
-    Rules hold for all runs of a program or a project, so a rule can name a tool that only another run has; one with a
-    wildcard can match nothing here.
+    Rules hold for all runs of a program or a project, so a rule can name a tool that only another run has. One with a
+    wildcard can match nothing here; if it is not to allow anything, a line of the log says so.
     """
+    tools = tuple(tools)
     names = {tool.name for tool in tools}
-    for rule in rules:
+    known = [tool.called_with({"operation": each}) for tool in tools for each in ("", *tool.operations)]
+    for rule, policy in rules.items():
+        if policy is not ApprovalPolicy.AUTO and not any(matches(rule, each) for each in known):
+            LOGGER.warning("the approval rule %s matches no tool of this run", rule)
         trait, _, pattern = rule.partition(":")
         if trait == "tool" and pattern not in names and not set(pattern) & set("*?[") and not toolbox.find(pattern):
             listed = ", ".join(sorted(names)) or "none"

@@ -78,14 +78,19 @@ def policy_of(tool: ToolSpec, policy: ApprovalPolicy, rules: dict[str, ApprovalP
     """
     if tool.approval is ApprovalPolicy.NEVER:
         return ApprovalPolicy.NEVER
-    traits = {"tool": tool.name, "toolset": tool.toolset, "effect": tool.effect.value, "origin": tool.import_path}
     for rule, wanted in rules.items():
-        trait, _, pattern = rule.partition(":")
-        if fnmatchcase(traits.get(trait, ""), pattern):
+        if matches(rule, tool):
             return wanted
     if tool.approval is ApprovalPolicy.AUTO or (tool.approval is None and tool.effect is not Effect.ONCE):
         return ApprovalPolicy.AUTO
     return policy
+
+
+def matches(rule: str, tool: ToolSpec) -> bool:
+    """Whether an approval rule is about a tool."""
+    traits = {"tool": tool.name, "toolset": tool.toolset, "effect": tool.effect.value, "origin": tool.import_path}
+    trait, _, pattern = rule.partition(":")
+    return fnmatchcase(traits.get(trait, ""), pattern)
 
 
 EFFECT = "/effect"

@@ -103,9 +103,9 @@ def dozes(state: RunState) -> bool:
 
 
 def approval_note(state: RunState, call: CallState) -> str:
-    """Return what a person decided about a call, for a model; "" if nobody changed it or gave a reason."""
+    """Return what a person decided about a call, for a model; "" if nobody was asked."""
     approval = state.approvals.get(call.call_id)
-    if approval is None or not approval.by or not (approval.edited or approval.reason):
+    if approval is None or not approval.by:
         return ""
     said = " with these arguments in place of the ordered ones" if approval.edited else ""
     return f"a person approved it{said}{approval.reason and f': {approval.reason}'}"
