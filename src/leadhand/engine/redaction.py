@@ -55,6 +55,7 @@ _CAPITALS = r"(?=[a-z]{0,9}[A-Z0-9][a-z]{0,9}[A-Z0-9])"
 # It follows "secret: " or "token=", and is not like 8-character or 2026-11-24.
 _TOKEN = _MIXED + r"([A-Za-z0-9_!$%^*+~@#]{8,}|[A-Za-z0-9_!$%^*+~@#=./-]{16,})[.=!?)*`]*(?:[\s\"'`&;,<>\\]|$)"
 _KEYS = r"sk-|gsk_|AIza|gh[pousr]_|github_pat_|glpat-|AKIA|xox[abprs]-|lh_"  # of models, GitHub, GitLab, AWS, Slack
+_OWN_KEY = r"(?<![A-Za-z0-9])lh_[A-Za-z0-9_-]{16,}"  # the database has only its hash
 _KEY_BODY = r"(?:[A-Za-z0-9+/=\s:,.]|-{1,4}[A-Za-z0-9]|\\{1,8}[nrt/])*"
 _QUOTED = r"(?:\"([^\"\\\x00-\x1f]{4,})|'([^'\\\x00-\x1f]{4,}))"
 _VALUE = rf"=([^'&;,{_REST}]{{4,}})|\\{{0,8}}[\"']?{_SPACE}*[:=]{_SPACE}*\\{{0,8}}{_QUOTED}"
@@ -108,8 +109,8 @@ class Redactor:
 
     @cached_property
     def _patterns(self) -> list[re.Pattern[str]]:
-        known = ["|".join(map(_literal, self._known))] if self._known else []
-        return [re.compile(pattern) for pattern in (*known, *_PATTERNS)]
+        known = "|".join([_OWN_KEY, *map(_literal, self._known)])
+        return [re.compile(pattern) for pattern in (known, *_PATTERNS)]
 
     def text(self, text: str) -> str:
         """``text`` with every secret in it redacted. If it is JSON, that includes fields with the name of a secret."""
@@ -139,14 +140,14 @@ class Redactor:
         return Sealing(self).payload(payload)
 
     def knows(self, text: str) -> bool:
-        """Whether a text has a value that is known from the environment."""
-        return bool(self._known) and self._patterns[0].search(text) is not None
+        """Whether a text has a value that is known from the environment, or a key of Leadhand itself."""
+        return self._patterns[0].search(text) is not None
 
     def spans(self, text: str, others: Iterable[str]) -> list[tuple[int, int, bool]]:
         """Return where a text has secrets, also ``others``, in order and apart from each other: the first and last
-        position, and whether it is known from the environment."""
+        position, and whether it is :meth:`known <knows>`."""
         found = [
-            (*each.span(each.lastindex or 0), number < bool(self._known))
+            (*each.span(each.lastindex or 0), number == 0)
             for number, pattern in enumerate(self._patterns)
             for each in pattern.finditer(text)
         ]
