@@ -77,7 +77,7 @@ async def test_killed_in_the_middle_of_a_fan_out(any_theatre: Theatre) -> None:
     """A hundred pieces in twenty slots; killed as soon as thirty are seen to be complete, wherever it then is."""
     theatre = any_theatre
     theatre.plan = [("piece", n) for n in range(100)]
-    theatre.config = {"max_workers": 20, "seconds": 0.01}
+    theatre.config = {"max_workers": 20, "seconds": 0.1}
     async with theatre.life() as life, theatre.store() as store:
         run_id = (await life.said())["run_id"]
         async for batch in store.follow(run_id):
