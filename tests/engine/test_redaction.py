@@ -501,3 +501,11 @@ def test_a_text_that_begins_a_secret_many_times_takes_linear_time(part: str) -> 
     began = time.process_time()
     redactor.text(text)
     assert time.process_time() - began < 10
+
+
+@pytest.mark.parametrize("before", ["", "a\n", "a\\n", '{"a": "b\\n', "Bearer "])
+def test_a_key_of_leadhand_is_known_wherever_a_word_can_begin(before: str) -> None:
+    key = "lh_abcdEFGH1234567890xy"
+    assert Redactor().knows(before + key)
+    assert key not in Redactor().text(before + key)
+    assert not Redactor().knows("x" + key)

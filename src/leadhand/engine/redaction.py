@@ -54,13 +54,14 @@ _MIXED = r"(?=\S{0,40}\d)(?=\S{0,40}[A-Za-z])"
 _CAPITALS = r"(?=[a-z]{0,9}[A-Z0-9][a-z]{0,9}[A-Z0-9])"
 # It follows "secret: " or "token=", and is not like 8-character or 2026-11-24.
 _TOKEN = _MIXED + r"([A-Za-z0-9_!$%^*+~@#]{8,}|[A-Za-z0-9_!$%^*+~@#=./-]{16,})[.=!?)*`]*(?:[\s\"'`&;,<>\\]|$)"
-_KEYS = r"sk-|gsk_|AIza|gh[pousr]_|github_pat_|glpat-|AKIA|xox[abprs]-|lh_"  # of models, GitHub, GitLab, AWS, Slack
-_OWN_KEY = r"(?<![A-Za-z0-9])lh_[A-Za-z0-9_-]{16,}"  # the database has only its hash
+_KEYS = r"sk-|gsk_|AIza|gh[pousr]_|github_pat_|glpat-|AKIA|xox[abprs]-"  # of models, GitHub, GitLab, AWS, Slack
+_BEFORE_KEY = r"(?:(?<![A-Za-z0-9])|(?<=\\[nrt]))"
+_OWN_KEY = rf"{_BEFORE_KEY}lh_[A-Za-z0-9_-]{{16,}}"  # the database has only its hash
 _KEY_BODY = r"(?:[A-Za-z0-9+/=\s:,.]|-{1,4}[A-Za-z0-9]|\\{1,8}[nrt/])*"
 _QUOTED = r"(?:\"([^\"\\\x00-\x1f]{4,})|'([^'\\\x00-\x1f]{4,}))"
 _VALUE = rf"=([^'&;,{_REST}]{{4,}})|\\{{0,8}}[\"']?{_SPACE}*[:=]{_SPACE}*\\{{0,8}}{_QUOTED}"
 _PATTERNS = (
-    rf"(?=[sgAxl])(?:(?<![A-Za-z0-9])|(?<=\\[nrt]))((?:{_KEYS})[A-Za-z0-9_-]{{16,}})",
+    rf"(?=[sgAx]){_BEFORE_KEY}((?:{_KEYS})[A-Za-z0-9_-]{{16,}})",
     rf"(?i:bearer){_SPACE}+([A-Za-z0-9._~+/-]{{16,}}=*)|(?i:basic){_SPACE}+{_CAPITALS}([A-Za-z0-9+/]{{12,}}=*)",
     rf":\\{{0,8}}/\\{{0,8}}/([^/?#{_REST}]+)@",
     rf"{_NAMES}(?:{_VALUE}|[*`]*[ \t]*[:=](?:[ \t*`]|\\t)*{_TOKEN})",
@@ -103,7 +104,7 @@ class Redactor:
     def _search(self) -> Callable[[str | bytes], bool]:
         """Pydantic searches a hundred times faster than Python, but returns no place."""
         known = (_literal(secret[:40]) for secret in self._known)
-        pattern = re.sub(r"\(\?<?[=!][^)]*\)", "", "|".join([*known, *_PATTERNS, rf'{_FIELD}\\{{0,8}}"\s*:']))
+        pattern = re.sub(r"\(\?<?[=!][^)]*\)", "", "|".join([_OWN_KEY, *known, *_PATTERNS, rf'{_FIELD}\\{{0,8}}"\s*:']))
         pattern = pattern.replace("{0,8}", "*").replace("{1,8}", "+")  # Python would take quadratic time
         return SchemaValidator(core_schema.str_schema(pattern=pattern)).isinstance_python
 
