@@ -54,6 +54,14 @@ def test_stdin_is_read_wherever_the_dash_stands(leadhand: Any, flags: list[str])
     assert result.json["request"] == "Weather in Paris?"
 
 
+def test_a_variable_with_a_misspelt_name_is_reported(leadhand: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LEADHAND_MODLE", "offline")
+    result = leadhand.process("run", "Weather in Paris?", "--offline", "--json")
+
+    assert "LEADHAND_MODLE" in result.err
+    assert "LEADHAND_MODEL?" in result.err
+
+
 # --- what is written ---------------------------------------------------------------------------------------------
 
 

@@ -182,6 +182,14 @@ def test_a_quotation_that_agrees_with_the_words_of_the_claim_contradicts_nothing
         assert found.verdicts[1] is verdict
 
 
+def test_a_number_with_another_decimal_mark_is_the_same_number() -> None:
+    claims, evidence = claims_of("Die Brücke ist 7,6 m hoch."), {"a": {"returned": "height: 7.6 m, width: 7.7 m"}}
+    for quote, verdict in (("7.6 m", V.UNCONFIRMED), ("7.7 m", V.CONTRADICTED)):
+        doubt = {"claim": 1, "part": "7,6 m hoch", "why": "", "evidence": "a", "quote": quote}
+        found = checked_reply({"verdicts": {"1": "contradicted"}, "doubts": [doubt]}, claims, evidence, "")
+        assert found.verdicts[1] is verdict
+
+
 def test_parts_of_a_piece_of_evidence_are_never_in_one_request() -> None:
     facts = {"returned": " ".join(map(str, range(400)))}
     shards = list(shards_of(claims_of("One."), Material(evidence={"a": facts, "b": {"returned": 1}}), 480))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -18,12 +19,30 @@ from leadhand.core.tool import ApprovalPolicy
 from leadhand.core.value import FrozenDict
 from leadhand.core.work_result import CHECKS, Check
 from leadhand.ports.hosts import HEARTBEAT_LIMIT_S
+from leadhand.tools import services
 
 if TYPE_CHECKING:
     from leadhand.app.project.manifest import Project
 
 HEARTBEAT_RANGE_S = (0.5, 600.0)
 MOST_AT_ONCE = 100_000
+PREFIX = "LEADHAND_"
+VARIABLES = (
+    "BASE_URL",
+    "CHECK",
+    "CONCURRENCY",
+    "DATABASE_URL",
+    "DOCUMENTS",
+    "HEARTBEAT_LIMIT",
+    "HOME",
+    "LOG_FORMAT",
+    "LOG_LEVEL",
+    "MODEL",
+    "PRICE",
+    "WINDOW",
+)
+"""The variables that Leadhand reads, besides the addresses of services, without their prefix."""
+LOGGER = logging.getLogger("leadhand.settings")
 _Choice = TypeVar("_Choice", bound=str)
 HELD_BACK_SHARE = 5
 """One part in this many of the money, tokens and time is kept for reviewing results and composing the answer."""
@@ -119,6 +138,7 @@ def settings(
     ``check``, ``worker_calls`` or approval policy, and for a ``base_url`` or an ``api_key``, which are those of the
     provider of the ``model``, that cannot be used.
     """
+    report_misspelt(os.environ)
     models = model_names(model)
     named = models.pop("default", None)
     offline = named == "offline" and not models if offline is None else offline
@@ -143,6 +163,17 @@ def settings(
         environment=env,
         **others,
     )
+
+
+def report_misspelt(env: Mapping[str, str]) -> None:
+    """Write a warning for each variable whose name is almost that of one that Leadhand reads."""
+    known = [*VARIABLES, *(services.setting(each).removeprefix(PREFIX) for each in services.SERVICES)]
+    strange = {each.removeprefix(PREFIX) for each in env if each.startswith(PREFIX)}.difference(known)
+    for each in strange:
+        from difflib import get_close_matches  # only messages need it
+
+        for near in get_close_matches(each, known, 1, 0.75):
+            LOGGER.warning("the variable %s%s is not read; did you mean %s%s?", PREFIX, each, PREFIX, near)
 
 
 def _with_server(

@@ -177,9 +177,12 @@ class _Answering:
             room = context_budget(state, step.step.worker) - tokens(facts)
             facts["problems"] = fitting(stated, room) or stated[:1]
             material, named = self._material(state), {each.get("evidence") for each in facts["problems"]}
-            evidence = {key: each for key, each in material.evidence.items() if key in named}
-            more = {"evidence": evidence, "calls": [*material.calls]}
-            return {**facts, **(more if tokens([facts["problems"], more]) <= room else {})}
+            known = [material.evidence, {key: each for key, each in material.evidence.items() if key in named}]
+            shown = [{"evidence": evidence, "calls": [*material.calls]} for evidence in known]
+            return {
+                **facts,
+                **next((each for each in shown if tokens([facts["problems"], each]) <= room), dict[str, Any]()),
+            }
 
         def checks(_state: RunState, _step: StepState, result: Returned) -> Sequence[str]:
             return fits(result.value) if fits is not None else []
@@ -200,7 +203,7 @@ class _Answering:
             known = {"calls": [*material.calls], "gaps": [*material.gaps], "missing": missing}
             return {**self._choices, **facts, **known}
 
-        details = Details(title="Confirm what is missing", shows=shows, keeps=_undone)
+        details = Details(title="Confirm what is missing", shows=shows, keeps=_confirmed_parts)
         return self._asked(CONFIRM, CONFIRM, {"of": self.of, "missing": missing}, details)
 
     def _asked(
@@ -233,16 +236,19 @@ def _leaves_out(before: Sequence[Claim], wrong: Container[int], after: Sequence[
     return (right - now).total() > (now - old).total()
 
 
-def _undone(state: RunState, _step: StepState, said: Returned) -> Json:
-    """Return the parts that a lead says are missing, without those whose call was made, and each call once: two parts
-    may mean the same."""
-    calls = [(call.tool, call.args) for each in state.steps.values() for call in each.made if call.ok]
+def _confirmed_parts(state: RunState, step: StepState, said: Returned) -> Json:
+    """Return the parts that a lead says are missing, each call once: two parts may mean the same. A part whose call was
+    ``made`` is not ordered again; if the doubt was whether it was made, nothing is missing."""
+    made = [(call.tool, call.args) for each in state.steps.values() for call in each.made if call.ok]
+    undone = {part["n"] for part in step.step.input["missing"] if "undone" in part}
     missing: list[Json] = []
+    named: list[tuple[str, Mapping[str, Json]]] = []
     for part in objects_of(object_of(said.value).get("missing")):
         call = text_of(part.get("tool")), object_of(part.get("args"))
-        if not call[0] or call not in calls:
-            missing.append(part)
-            calls.append(call)
+        is_made = call in made
+        if not call[0] or not (call in named or (is_made and part.get("n") in undone)):
+            missing.append({**part, "made": is_made})
+            named.append(call)
     return {"missing": missing}
 
 

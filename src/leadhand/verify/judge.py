@@ -241,7 +241,7 @@ def checked_reply(value: Json, claims: Sequence[Claim], evidence: Mapping[str, J
 
 def _doubt(claim: Claim, reason: ClaimDoubt, evidence: Mapping[str, Json], *, contradicts: bool) -> Doubt:
     named, quoted = _is_in(reason.part, _says(claim)), _holds(evidence, reason)
-    agrees = _is_in(reason.quote or "", reason.part)  # what the claim says itself does not contradict it
+    agrees = _is_in(_one_comma(reason.quote or ""), _one_comma(reason.part))  # what it says itself is no contradiction
     proven = contradicts and named and (reason.action or (quoted and not agrees))
     return Doubt(
         n=claim.n,
@@ -253,6 +253,11 @@ def _doubt(claim: Claim, reason: ClaimDoubt, evidence: Mapping[str, Json], *, co
         quote=reason.quote if quoted else None,
         evidence=reason.evidence if quoted else None,
     )
+
+
+def _one_comma(text: str) -> str:
+    """Return a text in which 7,6 and 7.6 are the same: languages write numbers in either way."""
+    return re.sub(r"(?<=\d),(?=\d)", ".", text)
 
 
 def _says(claim: Claim) -> str:

@@ -74,7 +74,7 @@ async def _missing(run: FlowContext, work: Work, answer: FlowAnswer) -> Sequence
     found = await judged(run, stated(run.of, answer), choices={"tools": briefs.choices(run.state)["tools"]})
     wanted: list[Subtask] = []
     for gap, said in found.missing:
-        if said["admitted"]:  # it was looked for in vain
+        if said["admitted"] or said.get("made"):  # it was looked for in vain, or what found it is there
             continue
         call = {"name": gap.name[:200], "tool": said.get("tool"), "args": object_of(said.get("args"))}
         subtask, _ = parse(Subtask, call)
