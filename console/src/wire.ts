@@ -1471,6 +1471,11 @@ export interface components {
       readonly number: number;
       readonly status: components["schemas"]["RunStatus"];
     };
+    readonly EarlierMessage: {
+      readonly content: string;
+      /** @enum {string} */
+      readonly role: "user" | "assistant";
+    };
     /** @enum {string} */
     readonly Effect: "pure" | "idempotent" | "once";
     readonly ElementWritten: {
@@ -2168,7 +2173,7 @@ export interface components {
       readonly judging?: readonly string[];
       readonly key_id?: string;
       readonly limits: components["schemas"]["Limits-Output"];
-      readonly messages?: readonly components["schemas"]["Said"][];
+      readonly messages?: readonly components["schemas"]["EarlierMessage"][];
       readonly models: components["schemas"]["ModelChoice"];
       readonly name?: string;
       readonly needs_prices?: boolean;
@@ -2392,11 +2397,6 @@ export interface components {
       readonly output_tokens: number;
       readonly requests: number;
     };
-    readonly Said: {
-      readonly content: string;
-      /** @enum {string} */
-      readonly role: "user" | "assistant";
-    };
     /** @enum {string} */
     readonly Scope: "read" | "read:all" | "run" | "approve" | "admin";
     readonly Section: {
@@ -2611,6 +2611,7 @@ export interface components {
       } | null;
       readonly lead_model?: string | null;
       readonly limits?: components["schemas"]["Limits-Input"];
+      readonly messages?: readonly components["schemas"]["EarlierMessage"][];
       readonly model?: string | null;
       readonly name?: string;
       readonly offline?: boolean;
@@ -3075,6 +3076,7 @@ export type DeliveryDocument = components["schemas"]["DeliveryDocument"];
 export type DoneCall = components["schemas"]["DoneCall"];
 export type Doubt = components["schemas"]["Doubt"];
 export type EarlierAnswer = components["schemas"]["EarlierAnswer"];
+export type EarlierMessage = components["schemas"]["EarlierMessage"];
 export type Effect = components["schemas"]["Effect"];
 export type ElementWritten = components["schemas"]["ElementWritten"];
 export type EventDocument = components["schemas"]["EventDocument"];
@@ -3165,7 +3167,6 @@ export type RunStarted = components["schemas"]["RunStarted"];
 export type RunStatus = components["schemas"]["RunStatus"];
 export type RunStatusSet = components["schemas"]["RunStatusSet"];
 export type RunUsage = components["schemas"]["RunUsage"];
-export type Said = components["schemas"]["Said"];
 export type Scope = components["schemas"]["Scope"];
 export type Section = components["schemas"]["Section"];
 export type SentMessage = components["schemas"]["SentMessage"];

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from leadhand.testing.scripted_model import ScriptedModel, brief_of, gives
+
 REQUEST = "What is the weather in Paris tomorrow?"
 
 
@@ -43,3 +45,13 @@ async def test_settings_of_a_run_are_checked_and_shown(open_door: Any) -> None:
         refused = await api.post("/api/runs", {"request": REQUEST, **body})
         assert refused.status_code == 409, body
         assert refused.json()["how"]
+
+
+async def test_a_request_brings_the_conversation_that_led_to_it(open_door: Any) -> None:
+    said = [{"role": "user", "content": "And the weather?"}, {"role": "assistant", "content": "Where?"}]
+    models = ScriptedModel(plan=[gives({"goal": "-", "subtasks": [], "answer": "Rain."})], lenient=True)
+    api = await open_door(models=models)
+    assert (await started(api, messages=said))["status"] == "succeeded"
+    assert brief_of(models.requests[0])["conversation"]["messages"] == said
+    for wrong in ([{"role": "system", "content": "x"}], [{"role": "user"}], "text"):
+        assert (await api.post("/api/runs", {"request": REQUEST, "messages": wrong})).status_code == 422

@@ -30,7 +30,7 @@ from leadhand.app.project.flows import FlowRegistry
 from leadhand.app.settings import Settings, choice, documents_at
 from leadhand.core.errors import UsageError
 from leadhand.core.limits import Limits
-from leadhand.core.run import WORKER_CALLS, RunDefinition, Said, WorkerCalls
+from leadhand.core.run import WORKER_CALLS, EarlierMessage, RunDefinition, WorkerCalls
 from leadhand.core.text import did_you_mean
 from leadhand.core.tool import ToolSpec
 from leadhand.core.value import Json, compact_json, is_object, object_of, one_line, shown
@@ -136,13 +136,13 @@ def _instructions(given: object) -> dict[str, str]:
     return found
 
 
-def _messages(given: object) -> Iterator[Said]:
+def _messages(given: object) -> Iterator[EarlierMessage]:
     how = 'Pass a list such as [{"role": "user", "content": "…"}, {"role": "assistant", "content": "…"}].'
     if isinstance(given, str | bytes | Mapping) or not isinstance(given, Iterable):
         raise UsageError(f"invalid value for messages: {shown(cast('object', given))}", how)
     for each in cast("Iterable[object]", given):
         try:
-            said = Said.model_validate(each)
+            said = EarlierMessage.model_validate(each)
         except ValidationError as error:
             if isinstance(each, Mapping) and cast("Any", each).get("role") == "system":
                 how = "Give the rules of a conversation as instructions=…"

@@ -72,7 +72,7 @@ class Follows(Value):
     sources: tuple[Source, ...] = ()
 
 
-class Said(Value):
+class EarlierMessage(Value):
     """A message of a conversation that led to a request."""
 
     role: Literal["user", "assistant"]
@@ -140,7 +140,7 @@ class RunDefinition(Value):
     approve_plan: bool = Field(default=False, exclude_if=operator.not_)
     traceparent: str = Field(default="", exclude_if=operator.not_)
     own_deps: bool = Field(default=False, exclude_if=operator.not_)
-    messages: tuple[Said, ...] = Field(default=(), exclude_if=operator.not_)
+    messages: tuple[EarlierMessage, ...] = Field(default=(), exclude_if=operator.not_)
 
     def worker(self, name: str) -> Worker | None:
         """Return the worker with this name."""

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 from leadhand.core.errors import Failure, FailureClass
 from leadhand.core.ids import asking_call
-from leadhand.core.run import Said
+from leadhand.core.run import EarlierMessage
 from leadhand.core.state import RunState
 from leadhand.core.value import Json, compact_json
 
@@ -56,7 +56,7 @@ def earlier_facts(state: RunState) -> dict[str, Any]:
     return {**facts, "earlier": {"about": ABOUT, **shown}}
 
 
-def _latest(messages: Sequence[Said]) -> list[dict[str, Any]]:
+def _latest(messages: Sequence[EarlierMessage]) -> list[dict[str, Any]]:
     """Return the latest messages that fit, the oldest of them first."""
     shown, left = list[dict[str, Any]](), LONGEST_CONVERSATION
     for each in reversed(messages):

@@ -42,7 +42,7 @@ from leadhand.app.steering.access import Scope, allows
 from leadhand.app.steering.follow_ups import options_of, output_of
 from leadhand.core.errors import UsageError
 from leadhand.core.limits import Limits, highest_limits, without_defaults
-from leadhand.core.run import HIGHEST_PRIORITY, RunDefinition, WorkerCalls
+from leadhand.core.run import HIGHEST_PRIORITY, EarlierMessage, RunDefinition, WorkerCalls
 from leadhand.core.tool import ApprovalPolicy
 from leadhand.core.value import unset
 from leadhand.core.work_result import Check
@@ -142,6 +142,11 @@ class Submission(Body):
     )
     request: Request = Field(
         "", description="The request in natural language. Required without `inputs`.", validate_default=True
+    )
+    messages: list[EarlierMessage] = Field(
+        [],
+        exclude_if=operator.not_,
+        description="The messages of the conversation that led to the request, the oldest first.",
     )
     name: Name = NAME
     tags: Tagged[TagValue] = Field({}, exclude_if=operator.not_, description='For example {"team": "data"}.')
