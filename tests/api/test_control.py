@@ -67,7 +67,7 @@ async def test_after_the_end_a_run_goes_on_here_and_has_another_answer(home: Pat
 
     assert answer.status is RunStatus.SUCCEEDED
     assert answer.text == "got 1; got 2"
-    assert shop.asked == [1, 2, 2]
+    assert sorted(shop.asked) == [1, 2, 2]
     assert [earlier["number"] for earlier in answer.document["earlier_answers"]] == [1]
     assert entries[: len(first)] == first
     assert entries[-1].event.type == "run_finished"
@@ -92,7 +92,7 @@ async def test_a_run_of_another_process_is_steered_and_driven_where_it_was(home:
         shop.gate.set()
         assert (await run.answer()).text == "got 1; by hand"
         assert (await attached.answer()).text == "got 1; by hand"
-    assert shop.asked == [1, 2]
+    assert sorted(shop.asked) == [1, 2]
 
 
 async def test_what_the_driver_has_only_just_finished_is_reopened(home: Path, lead_of: Any) -> None:

@@ -20,5 +20,5 @@ MYPY = ["mypy", "--strict", "--cache-dir", "cache"]
 def test_a_program_has_the_types_that_its_author_expects(checker: list[str], tmp_path: Path) -> None:
     (tmp_path / "program.py").write_text(PROGRAM.read_text())
     (tmp_path / "pyproject.toml").write_text('[tool.basedpyright]\ntypeCheckingMode = "standard"\n')
-    found = processes.run([sys.executable, "-m", *checker, "program.py"], cwd=tmp_path)
+    found = processes.run([sys.executable, "-m", *checker, "program.py"], cwd=tmp_path, timeout=240)
     assert found.returncode == 0, found.stdout
