@@ -77,9 +77,10 @@ def test_what_cannot_be_a_tool_is_refused_with_the_way_to_write_it(given: Any, n
     "given",
     [
         *({name: 3} for name in ("timeot", "name", "description")),
-        *({"name": ""}, {"toolset": ["mail"]}, {"delegate": "yes"}, {"polling": 1}, {"parallel": None}),
+        *({"name": ""}, {"toolset": ["mail"]}, {"delegate": "yes"}, {"polling": 1}, {"parallel": 0}),
         *({"timeout": each} for each in ("x", 0, -1, True, float("nan"), float("inf"))),
-        *({"retries": each} for each in (1.5, "3", -1, True, None)),
+        *({"retries": each} for each in (1.5, "3", -1, True)),
+        {"effect": "twice"},
     ],
     ids=str,
 )
@@ -153,15 +154,16 @@ async def called(given: Any, home: Path, **script: Any) -> Answer:
 
 LIMITS: list[tuple[dict[str, Any], str, str]] = [
     ({"concurrency": 0}, "concurrency=0", "1"),
-    ({"concurrency": True}, "concurrency=True", "1"),
+    ({"concurrency": 10_001}, "concurrency=10001", "10000"),
+    ({"concurrency": True}, "concurrency=True", ""),
     ({"rate": "fast"}, "'fast'", '"100/min"'),
     ({"rate": "0/s"}, "'0/s'", '"100/min"'),
-    ({"rate": "5000/s"}, "1,000", '"100/min"'),
+    ({"rate": "5000/s"}, "'5000/s'", "1,000"),
     ({"rate": 3}, "3", '"100/min"'),
     ({"cache": "soon"}, "'soon'", '"30m"'),
     ({"cache": 0}, "0", '"30m"'),
     ({"cache": True}, "True", '"30m"'),
-    ({"cache": float("inf")}, "366", '"30m"'),
+    ({"cache": float("inf")}, "inf", "366"),
     ({"cache": "1h", "effect": "once"}, "once", "idempotent"),
     ({"cache": "1h", "polling": True}, "polling", "polling"),
     ({"rate": "1/s", "delegate": True}, "delegate", ""),

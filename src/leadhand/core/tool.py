@@ -145,6 +145,8 @@ DYNAMIC_WORKERS = "dynamic_workers"
 """The toolset by which workers make and call other workers."""
 OF_RUN = frozenset({"research", DYNAMIC_WORKERS})
 """The toolsets whose tools read files, todos and workers of their run, which are not among their arguments."""
+MOST_AT_ONCE = 10_000
+"""Calls of a tool, or of a model in a project, that can go on at once, at most."""
 RATE_SPANS_S = {"s": 1.0, "min": 60.0, "h": 3_600.0, "day": 86_400.0}
 
 
@@ -174,8 +176,8 @@ class ToolSpec(Value):
     description: str
     parameters: dict[str, Any]
     effect: Effect = Effect.PURE
-    timeout_s: float = 30.0
-    retries: int = 2
+    timeout_s: float = Field(default=30.0, gt=0, allow_inf_nan=False)
+    retries: int = Field(default=2, ge=0)
     approval: ApprovalPolicy | None = None
     toolset: str = ""
     delegate: bool = False
@@ -183,7 +185,7 @@ class ToolSpec(Value):
     polling: bool = False
     import_path: str = ""
     fingerprint: str = ""
-    concurrency: int | None = Field(default=None, ge=1, exclude_if=unset)
+    concurrency: int | None = Field(default=None, ge=1, le=MOST_AT_ONCE, exclude_if=unset)
     rate: str = Field(default="", exclude_if=operator.not_)
     cache_s: float | None = Field(default=None, gt=0, exclude_if=unset)
     version: str = Field(default="", exclude_if=operator.not_)

@@ -7,20 +7,17 @@ import inspect
 import linecache
 from collections.abc import Callable
 from copy import deepcopy
-from datetime import timedelta
 from functools import cached_property, partial
 from types import CodeType
-from typing import Any, ParamSpec, TypeVar, cast, get_args, get_type_hints, overload
+from typing import Any, ParamSpec, TypeVar, Unpack, cast, get_args, get_type_hints, overload
 
 from pydantic import BaseModel, ConfigDict, ValidationError, create_model
 from pydantic.json_schema import GenerateJsonSchema
 
 from leadhand.core.errors import FailureClass, ToolError, UsageError
-from leadhand.core.text import check_names
-from leadhand.core.tool import ApprovalPolicy, Effect
 from leadhand.core.value import Json
 from leadhand.ports import ToolContext
-from leadhand.tools.tool import OPTIONS, EffectName, PolicyName, Tool, check_values, is_async, module_of
+from leadhand.tools.tool import Tool, ToolOptions, is_async, module_of
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
@@ -130,23 +127,16 @@ class _Code:
 def tool(function: Callable[_P, _R], /) -> Tool[_P, _R]: ...
 @overload
 def tool(
+    *, name: str | None = None, description: str | None = None, **policy: Unpack[ToolOptions]
+) -> Callable[[Callable[_P, _R]], Tool[_P, _R]]: ...
+def tool(
+    function: Callable[..., Any] | None = None,
+    /,
     *,
     name: str | None = None,
     description: str | None = None,
-    effect: Effect | EffectName = Effect.PURE,
-    timeout: float = 30.0,
-    retries: int = 2,
-    approval: ApprovalPolicy | PolicyName | None = None,
-    toolset: str = "",
-    delegate: bool = False,
-    parallel: bool = False,
-    polling: bool = False,
-    concurrency: int | None = None,
-    rate: str | None = None,
-    cache: float | str | timedelta | None = None,
-    version: str = "",
-) -> Callable[[Callable[_P, _R]], Tool[_P, _R]]: ...
-def tool(function: Callable[..., Any] | None = None, /, **policy: Any) -> Any:
+    **policy: Unpack[ToolOptions],
+) -> Any:
     """Decorate a sync or async function as a tool.
 
     The schema comes from the signature, the description from the docstring's first line, the arguments' descriptions
@@ -176,22 +166,11 @@ def tool(function: Callable[..., Any] | None = None, /, **policy: Any) -> Any:
 
     Raises :class:`~leadhand.core.errors.UsageError` for an invalid policy or name, and for what is not a function.
     """
-    check_names("@tool", policy, ["name", "description", *OPTIONS])
-    return partial(_tool, **policy) if function is None else _tool(function, **policy)
-
-
-def _tool(
-    function: Callable[..., Any],
-    *,
-    name: str | None = None,
-    description: str | None = None,
-    effect: Effect | EffectName = Effect.PURE,
-    **policy: Any,
-) -> Tool[..., Any]:
+    if function is None:
+        return lambda given: tool(given, name=name, description=description, **policy)  # type: ignore[call-overload]
     name = _check_function(function, name)
-    check_values(name, name=name, description=description)
     code = _Code(function, name, description)
-    return Tool(name, code, code.describe, function, effect=effect, **policy)
+    return Tool(name, code, code.describe, function, **policy)
 
 
 def _check_function(function: Any, given: Any) -> str:

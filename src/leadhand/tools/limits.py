@@ -2,47 +2,40 @@
 
 import re
 from collections.abc import Callable
+from datetime import timedelta
 from typing import Annotated
 
 from pydantic import AfterValidator, Field
 
-from leadhand.core.tool import OF_RUN, RATE_SPANS_S, Effect, ToolSpec
-from leadhand.core.value import Value, shown
+from leadhand.core.tool import MOST_AT_ONCE, OF_RUN, RATE_SPANS_S, Effect, ToolSpec
+from leadhand.core.value import Value
 
 LIFETIMES_S = {"s": 1.0, "m": 60.0, "h": 3_600.0, "d": 86_400.0, "w": 604_800.0}
-MOST_AT_ONCE = 10_000
 FASTEST = 1_000.0
 """Calls a second: a higher rate limits nothing that a process can do."""
 LONGEST_LIFETIME_S = 366 * 86_400.0
 _RATE = re.compile(rf"([0-9]{{1,9}}) ?/ ?({'|'.join(RATE_SPANS_S)})", re.ASCII)
 _LIFETIME = re.compile(rf"([0-9]{{1,9}}) ?({'|'.join(LIFETIMES_S)})", re.ASCII)
-HOW_RATE = 'Use calls per s, min, h or day, such as "10/s" or "100/min".'
-HOW_CACHE = 'Use seconds, or a number with s, m, h, d or w, such as "30m" or "7d".'
-HOW_AT_ONCE = f"Use a whole number from 1 to {MOST_AT_ONCE:,}."
+_HOW_RATE = f'Use calls per s, min, h or day, such as "10/s" or "100/min", at most {FASTEST:,.0f} a second.'
+_HOW_CACHE = 'Use seconds, or a number with s, m, h, d or w, such as "30m" or "7d", at most 366 days.'
 
 
 def checked_rate(rate: object) -> str:
     """Return a rate such as ``10/s`` without spaces around it. Raises ValueError."""
     found = _RATE.fullmatch(rate.strip()) if isinstance(rate, str) else None
-    if found is None or int(found[1]) == 0:
-        raise ValueError(f"{shown(rate)} is not a rate")
-    if int(found[1]) / RATE_SPANS_S[found[2]] > FASTEST:
-        raise ValueError(f"{shown(rate)} is more than {FASTEST:,.0f} calls a second")
+    if found is None or not 0 < int(found[1]) / RATE_SPANS_S[found[2]] <= FASTEST:
+        raise ValueError(_HOW_RATE)
     return found[0]
 
 
 def lifetime_s(lifetime: object) -> float:
-    """Return the seconds of a lifetime such as ``30m`` or ``1800``. Raises ValueError."""
-    found = _LIFETIME.fullmatch(lifetime.strip()) if isinstance(lifetime, str) else None
-    if found is not None:
+    """Return the seconds of a lifetime such as ``30m``, ``1800`` or a timedelta. Raises ValueError."""
+    seconds = lifetime.total_seconds() if isinstance(lifetime, timedelta) else lifetime
+    if isinstance(seconds, str) and (found := _LIFETIME.fullmatch(seconds.strip())):
         seconds = int(found[1]) * LIFETIMES_S[found[2]]
-    elif isinstance(lifetime, int | float) and not isinstance(lifetime, bool):
-        seconds = float(lifetime)
-    else:
-        raise ValueError(f"{shown(lifetime)} is not a span of time")
-    if not 0 < seconds <= LONGEST_LIFETIME_S:
-        raise ValueError(f"{shown(lifetime)} is not from 1 second to 366 days")
-    return seconds
+    if not isinstance(seconds, int | float) or seconds is True or not 0 < seconds <= LONGEST_LIFETIME_S:
+        raise ValueError(_HOW_CACHE)
+    return float(seconds)
 
 
 def _checked(read: Callable[[object], object]) -> AfterValidator:

@@ -6,34 +6,42 @@ import copy
 import functools
 import hashlib
 import inspect
-import math
 import sys
 from collections.abc import Callable, Mapping
 from datetime import timedelta
+from enum import StrEnum
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Generic, Literal, ParamSpec, TypeVar
+from typing import Any, Generic, Literal, ParamSpec, TypedDict, TypeVar, Unpack
+
+from pydantic import ValidationError
 
 from leadhand.core.errors import UsageError
 from leadhand.core.text import check_names
 from leadhand.core.tool import ApprovalPolicy, Effect, PinnedOperation, ToolSpec
 from leadhand.core.value import Json, compact_json, shown
 from leadhand.ports import Check, ToolContext
-from leadhand.tools.limits import (
-    HOW_AT_ONCE,
-    HOW_CACHE,
-    HOW_RATE,
-    MOST_AT_ONCE,
-    checked_rate,
-    flaw,
-    lifetime_s,
-)
+from leadhand.tools.limits import checked_rate, flaw, lifetime_s
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
-_E = TypeVar("_E", Effect, ApprovalPolicy)
-EffectName = Literal["pure", "idempotent", "once"]
-PolicyName = Literal["ask", "auto", "never"]
+
+
+class ToolOptions(TypedDict, total=False):
+    """The policy of a tool, in the keywords of :func:`leadhand.tool`, which explains them. None is the default."""
+
+    effect: Effect | Literal["pure", "idempotent", "once"]
+    approval: ApprovalPolicy | Literal["ask", "auto", "never"] | None
+    timeout: float
+    retries: int
+    toolset: str
+    delegate: bool
+    parallel: bool
+    polling: bool
+    concurrency: int | None
+    rate: str | None
+    cache: float | str | timedelta | None
+    version: str
 
 
 class Tool(Generic[_P, _R]):
@@ -45,36 +53,16 @@ class Tool(Generic[_P, _R]):
         call: Callable[[dict[str, Json], ToolContext], Any],
         describe: Callable[[], dict[str, Any]],
         function: Callable[_P, _R],
-        *,
-        effect: Effect | EffectName,
-        timeout: float = 30.0,
-        retries: int = 2,
-        approval: ApprovalPolicy | PolicyName | None = None,
-        toolset: str = "",
-        delegate: bool = False,
-        parallel: bool = False,
-        polling: bool = False,
-        concurrency: int | None = None,
-        rate: str | None = None,
-        cache: float | str | timedelta | None = None,
-        version: str = "",
+        **policy: Unpack[ToolOptions],
     ) -> None:
         """``describe`` returns the other fields of the specification; it is called when they are first asked for."""
-        self._policy: dict[str, Any] = {
-            "timeout": timeout,
-            "retries": retries,
-            "toolset": toolset,
-            "delegate": delegate,
-            "parallel": parallel,
-            "polling": polling,
-            "version": version,
-        }
-        check_values(name, **self._policy)
+        self._policy = _recorded(name, policy)
+        sketch = _specification({"name": name, "description": "", "parameters": {}, **self._policy})
         self.name = name
         """The name that the lead uses."""
-        if not self.name.isidentifier():
+        if not name.isidentifier():
             raise UsageError(
-                f"{self.name!r} is not a valid tool name",
+                f"{name!r} is not a valid tool name",
                 'Use letters, digits and underscores: @tool(name="hotel_tool").',
             )
         self.call, self.function = call, function
@@ -82,19 +70,12 @@ class Tool(Generic[_P, _R]):
         """The file it was loaded from, if the file is not an importable module."""
         self.check: Check | None = None
         self._describe = describe
-        self._policy |= {
-            "timeout_s": self._policy.pop("timeout"),
-            "effect": _member(Effect, effect, self.name, "effect"),
-            "approval": None if approval is None else _member(ApprovalPolicy, approval, self.name, "approval"),
-            **_limits(self.name, concurrency, rate, cache),
-        }
-        sketch = ToolSpec(name=self.name, description="", parameters={}, **self._policy)
         if (found := flaw(sketch)) is not None:
             setting, why, how = found
-            raise UsageError(f"the tool {self.name} cannot have {setting}: {why}", how)
+            raise UsageError(f"the tool {name} cannot have {setting}: {why}", how)
         self.is_async = is_async(function)
         self.__doc__ = function.__doc__
-        self.__name__ = self.name
+        self.__name__ = name
 
     @classmethod
     def from_schema(
@@ -104,14 +85,12 @@ class Tool(Generic[_P, _R]):
         parameters: Mapping[str, Any],
         call: Callable[[dict[str, Json], ToolContext], Any],
         *,
-        effect: Effect | EffectName = Effect.ONCE,
-        approval: ApprovalPolicy | PolicyName | None = None,
         output: Mapping[str, Any] | None = None,
         origin: str = "",
         listed_as: str = "",
         fingerprint: str = "",
         operations: Mapping[str, PinnedOperation] | None = None,
-        **policy: Any,
+        **policy: Unpack[ToolOptions],
     ) -> Tool[[dict[str, Json], ToolContext], Any]:
         """Return a tool that is described by JSON schemas, which are passed on as they are.
 
@@ -121,30 +100,28 @@ class Tool(Generic[_P, _R]):
         says where the tool comes from, by default the module of ``call``, ``listed_as`` what it is called there, and
         ``fingerprint`` changes when it does. ``operations`` are those that the argument ``operation`` can name, if it
         has several (see :class:`ToolSpec`).
-        ``policy`` is that of ``@tool``. Raises UsageError for what is not a tool.
+        ``policy`` is that of ``@tool``, but the effect is ``once`` by default. Raises UsageError for what is not a
+        tool.
         """
-        check_names("Tool.from_schema", policy, OPTIONS)
-        check_values(name, description=description)
         if not callable(call):
             raise UsageError(
                 f"the tool {name} has call={shown(call)}", "Pass a function of the arguments and the context."
             )
-        schemas: dict[str, Any] = {"parameters": parameters, "output": output or {}}
-        for kind, schema in schemas.items():
-            if not isinstance(schema, Mapping):
-                raise UsageError(f"the tool {name} has {kind}={shown(schema)}", "Pass a JSON schema, as a dict.")
-        if parameters.get("type", "object") != "object":
-            how = 'Describe an object: {"type": "object", "properties": {…}}.'
-            raise UsageError(f"the parameters of the tool {name} are a schema of {shown(parameters['type'])}", how)
         fields: dict[str, Any] = {
             "description": description,
-            "parameters": dict(parameters),
-            "output": output and dict(output),
+            "parameters": parameters,
+            "output": output,
             "import_path": f"{origin or module_of(call)}:{listed_as or name}",
         }
+        for part in ("parameters", "output"):
+            fields[part] = dict(fields[part]) if isinstance(fields[part], Mapping) else fields[part]
+        kind = _specification({"name": name, **fields}).parameters.get("type", "object")
+        if kind != "object":
+            how = 'Describe an object: {"type": "object", "properties": {…}}.'
+            raise UsageError(f"the parameters of the tool {name} are a schema of {shown(kind)}", how)
         fields["fingerprint"] = fingerprint or hashlib.sha256(compact_json([name, fields]).encode()).hexdigest()[:16]
         fields |= {"operations": dict(operations or {})}
-        return cls(name, call, lambda: fields, call, effect=effect, approval=approval, **policy)  # type: ignore[return-value]
+        return cls(name, call, lambda: fields, call, **{"effect": Effect.ONCE, **policy})  # type: ignore[return-value]
 
     def __call__(self, *args: _P.args, **kwargs: _P.kwargs) -> _R:
         return self.function(*args, **kwargs)
@@ -165,58 +142,50 @@ class Tool(Generic[_P, _R]):
         fields = self._describe()
         if self.source is not None:
             fields["import_path"] = f"{self.source}:{fields['import_path'].rpartition(':')[2]}"
-        return ToolSpec(name=self.name, **self._policy, **fields)
+        return _specification({"name": self.name, **self._policy, **fields})
 
 
-OPTIONS = tuple(each.name for each in inspect.signature(Tool).parameters.values() if each.kind is each.KEYWORD_ONLY)
-"""The names of what makes the policy of a tool."""
+def _member(kind: type[StrEnum]) -> Callable[[Any], StrEnum]:
+    def read(value: Any) -> StrEnum:
+        try:
+            return kind(value)
+        except ValueError as error:
+            raise ValueError(f"Choose from: {', '.join(kind)}.") from error
+
+    return read
 
 
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
-
-
-_TEXT, _FLAG = "Pass a text, in quotes.", "Pass True or False."
-_KINDS: dict[str, tuple[Callable[[Any], bool], str]] = {
-    **dict.fromkeys(("name", "description", "toolset", "version"), (lambda each: isinstance(each, str), _TEXT)),
-    **dict.fromkeys(("delegate", "parallel", "polling"), (lambda each: isinstance(each, bool), _FLAG)),
-    "timeout": (lambda each: _is_number(each) and each > 0, "Set a number of seconds above 0."),
-    "retries": (lambda each: type(each) is int and each >= 0, "Set a whole number, 0 or more."),
+_READ: dict[str, tuple[str, Callable[[Any], Any]]] = {
+    "timeout": ("timeout_s", lambda value: value),
+    "effect": ("effect", _member(Effect)),
+    "approval": ("approval", _member(ApprovalPolicy)),
+    "rate": ("rate", checked_rate),
+    "cache": ("cache_s", lifetime_s),
 }
-"""What the options of a tool have to be, and how to write them."""
-_OPTIONAL = ("name", "description")
+"""The options that a specification has under another name, or in another form."""
 
 
-def check_values(tool_name: str, **given: object) -> None:
-    for option, value in given.items():
-        fits, how = _KINDS[option]
-        if not fits(value) and not (value is None and option in _OPTIONAL):
-            raise UsageError(f"the tool {tool_name} has {option}={shown(value)}", how)
+def _recorded(name: str, options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the policy of a tool as its specification has it. Raises UsageError for an invalid option."""
+    check_names(f"the tool {name}", options, ToolOptions.__annotations__)
+    found: dict[str, Any] = {}
+    for option, value in options.items():
+        field, read = _READ.get(option, (option, lambda value: value))
+        try:
+            found |= {} if value is None else {field: read(value)}
+        except ValueError as error:
+            raise UsageError(f"the tool {name} has {option}={shown(value)}", str(error)) from error
+    return found
 
 
-def _limits(name: str, concurrency: Any, rate: Any, cache: Any) -> dict[str, Any]:
-    """Return the limits of a tool as its specification has them. Raises UsageError for an invalid value."""
-    if concurrency is not None and (type(concurrency) is not int or not 1 <= concurrency <= MOST_AT_ONCE):
-        raise UsageError(f"the tool {name} has concurrency={shown(concurrency)}", HOW_AT_ONCE)
+def _specification(fields: dict[str, Any]) -> ToolSpec:
+    """Return a specification, whose fields have exactly their types. Raises UsageError."""
     try:
-        if rate is not None:
-            rate = checked_rate(rate)
-    except ValueError as error:
-        raise UsageError(f"the tool {name} has an invalid rate: {error}", HOW_RATE) from error
-    try:
-        if cache is not None:
-            cache = lifetime_s(cache.total_seconds() if isinstance(cache, timedelta) else cache)
-    except ValueError as error:
-        raise UsageError(f"the tool {name} has an invalid cache: {error}", HOW_CACHE) from error
-    return {"concurrency": concurrency, "rate": rate or "", "cache_s": cache}
-
-
-def _member(kind: type[_E], value: str, name: str, what: str) -> _E:
-    try:
-        return kind(value)
-    except ValueError as error:
-        listed = ", ".join(member.value for member in kind)
-        raise UsageError(f"invalid {what} for the tool {name}: {value!r}", f"Choose from: {listed}.") from error
+        return ToolSpec.model_validate(fields, strict=True)
+    except ValidationError as error:
+        fault = error.errors()[0]
+        what = f"the tool {fields['name']} has {str(fault['loc'][0]).removesuffix('_s')}={shown(fault['input'])}"
+        raise UsageError(what, f"{fault['msg']}.") from error
 
 
 def is_async(function: Callable[..., Any]) -> bool:

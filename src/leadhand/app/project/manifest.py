@@ -19,10 +19,11 @@ from leadhand.app.project.worker_files import SUFFIX, load_worker_file
 from leadhand.core.errors import ConfigurationError, UsageError
 from leadhand.core.limits import Limits, seconds
 from leadhand.core.run import WorkerCalls
+from leadhand.core.tool import MOST_AT_ONCE
 from leadhand.core.value import Value
 from leadhand.core.work_result import Check
 from leadhand.flows.seam.function import Worker
-from leadhand.tools.limits import MOST_AT_ONCE, ToolSettings
+from leadhand.tools.limits import ToolSettings
 from leadhand.tools.mcp.source import McpServer
 from leadhand.tools.openapi.document import is_url
 from leadhand.tools.openapi.source import OpenApi
