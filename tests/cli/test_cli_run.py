@@ -145,8 +145,6 @@ NOT_OF_A_PLAIN_RUN = (
     "leadhand.models.router",
     "leadhand.server",
     "leadhand.tools.research",
-    "leadhand.tools.travel.nominatim",
-    "leadhand.tools.travel.valhalla",
     "leadhand.tools.web",
     "opentelemetry",
     "psycopg",

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from leadhand.ports import ToolContext, Web, WebReply
-from leadhand.tools.web_client import OfflineWeb
+from leadhand.tools.services import OfflineWeb
 
 NOW = datetime(2026, 11, 21, 9, 30, tzinfo=UTC)  # a Saturday
 

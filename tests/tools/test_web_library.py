@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestServer
+from names import Names
 
 from leadhand.app.runtime.clock import SystemClock
 from leadhand.core.errors import FailureClass, ToolError
@@ -50,7 +51,7 @@ class Internet:
         base = f"http://{HERE}:{self.server.port}"
         self.env = {"LEADHAND_TAVILY_URL": f"{base}/tavily", "LEADHAND_BRAVE_URL": f"{base}/brave", **keys}
         self.web = AiohttpWeb(type(self.store)(), SystemClock(), environment=self.env)
-        self.fetcher = PageFetcher(resolve=self.resolve, allowed=HERE.__eq__)
+        self.fetcher = PageFetcher(resolver=Names({"site.test": [[HERE]]}), allowed=HERE.__eq__)
         redact = Redactor(["hunter2hunter2"]).text
         self.library = WebLibrary(
             web=self.web, fetcher=self.fetcher, cache=self.store, redact=redact, environment=self.env
@@ -58,9 +59,6 @@ class Internet:
 
     def url(self, path: str) -> str:
         return f"http://site.test:{self.server.port}{path}"
-
-    async def resolve(self, host: str, port: int) -> list[str]:
-        return [HERE]
 
     async def tavily(self, request: web.Request) -> web.Response:
         self.asked.append(request)
@@ -134,7 +132,7 @@ async def test_a_key_that_is_refused_is_named_without_its_value(
     internet.status["tavily"] = 401
     with pytest.raises(ToolError) as refused:
         await hits(internet.web, "heat", 5, internet.env)
-    assert "TAVILY_API_KEY" in refused.value.failure.message
+    assert "TAVILY_API_KEY" in refused.value.failure.next_action
     assert "tvly-secret" not in str(refused.value)
 
 

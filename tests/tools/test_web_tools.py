@@ -11,9 +11,9 @@ import pytest
 from leadhand.core.errors import ToolError
 from leadhand.core.tool import ToolReturn, message_of
 from leadhand.ports import ToolContext
+from leadhand.tools.services import OfflineWeb
 from leadhand.tools.web import web_fetch, web_search
 from leadhand.tools.web.library import OfflineLibrary
-from leadhand.tools.web_client import OfflineWeb
 
 
 @pytest.fixture

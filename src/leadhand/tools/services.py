@@ -1,12 +1,30 @@
-"""The public services of the built-in tools: addresses, rate limits, and how long answers are cached."""
+"""The public services of the built-in tools: their rules, and what their answers mean.
+
+=====================  ============  ==========================================================
+answer                 class         type
+=====================  ============  ==========================================================
+401, 403, 404, 405     unavailable   ``http_403``: our key, User-Agent or the base URL is refused
+429                    rate_limited  ``http_429``, with Retry-After
+408, 5xx               transient     ``http_503``
+any other 3xx or 4xx   invalid       ``http_400``, with the reason the service gave
+2xx with other JSON    transient     ``bad_body``
+=====================  ============  ==========================================================
+"""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
-from typing import NamedTuple
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from typing import NamedTuple, TypeVar
 
+from leadhand.core.errors import FailureClass, ToolError
 from leadhand.core.tool import Source
+from leadhand.core.value import Json, object_of, text_of
+from leadhand.ports import WebReply
+from leadhand.ports.retry_after import retry_after
+
+_T = TypeVar("_T")
 
 OPEN_STREET_MAP = Source(title="© OpenStreetMap contributors", url="https://www.openstreetmap.org/copyright")
 """The credit that the Open Database License requires."""
@@ -68,3 +86,51 @@ def base_url(service: str, environment: Mapping[str, str] | None = None) -> str:
     """Return the address of a service, without a slash at the end: from its setting, else the public one."""
     said = (os.environ if environment is None else environment).get(setting(service), "")
     return said.strip().rstrip("/") or SERVICES[service].url
+
+
+class OfflineWeb:
+    """:class:`~leadhand.ports.Web` of a run without a network: every call fails."""
+
+    async def get(self, service: str, url: str, params: Mapping[str, str | int | float]) -> WebReply:
+        """Raise ``ToolError`` (``offline``)."""
+        raise ToolError(
+            f"{service} cannot be reached: the run is offline",
+            type="offline",
+            class_=FailureClass.UNAVAILABLE,
+            next_action="run without --offline; a tool can check context.offline",
+        )
+
+    async def post(self, service: str, url: str, body: Json) -> WebReply:
+        """Raise as :meth:`get` does."""
+        return await self.get(service, url, {})
+
+
+def class_of(status: int, otherwise: FailureClass) -> FailureClass:
+    """Return the class of an HTTP status that is a failure."""
+    if status == 429:
+        return FailureClass.RATE_LIMITED
+    return FailureClass.TRANSIENT if status >= 500 or status == 408 else otherwise
+
+
+def answered(service: str, reply: WebReply, read: Callable[[Json], _T], reason: str) -> _T:
+    """Return what ``read`` makes of the body of a successful reply. ``reason`` is the field of the body of another one
+    that says why. Raises ToolError, by the table of this module."""
+    rules, status = SERVICES[service], reply.status
+    if 200 <= status < 300:
+        try:
+            return read(reply.body)
+        except (AttributeError, LookupError, TypeError, ValueError) as error:
+            said = f"{rules.title} answered {status} with an unexpected body: {' '.join(reply.text.split())[:80]}"
+            raise ToolError(said, type="bad_body", class_=FailureClass.TRANSIENT) from error
+    is_refused = status in (401, 403, 404, 405)
+    class_ = class_of(status, FailureClass.UNAVAILABLE if is_refused else FailureClass.INVALID)
+    how = f"correct or unset {rules.key}" if rules.key else f"see the usage policy of {rules.title}"
+    how += f", or set {setting(service)} to another server"
+    why = text_of(object_of(reply.body).get(reason))[:300]
+    raise ToolError(
+        f"{rules.title} answered {status}" + (f": {why}" if why else ""),
+        type=f"http_{status}",
+        class_=class_,
+        next_action=how if is_refused else "",
+        retry_after_s=retry_after(reply.headers, datetime.now(UTC)) if status == 429 else None,
+    )

@@ -30,11 +30,13 @@ class Webs:
 
     def __call__(self, offline: bool) -> Web:
         """Return the network, or what stands for it if ``offline``."""
-        from leadhand.tools.web_client import AiohttpWeb, OfflineWeb
-
         if offline:
+            from leadhand.tools.services import OfflineWeb
+
             return OfflineWeb()
         if self._web is None:
+            from leadhand.tools.web_client import AiohttpWeb
+
             self._web = AiohttpWeb(self._store, self._clock, environment=self._settings.environment)
         return self._web
 

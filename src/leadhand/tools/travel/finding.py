@@ -1,7 +1,11 @@
-"""How a text becomes one place."""
+"""How a text becomes one place: by Nominatim (nominatim.org/release-docs/latest/api/Search), or offline by our data."""
+
+from typing import Any
 
 from leadhand.core.errors import ToolError
+from leadhand.core.value import object_of, text_of
 from leadhand.ports import ToolContext
+from leadhand.tools.services import answered, base_url
 
 from .places import Place, distance_km, place_at
 
@@ -10,6 +14,9 @@ SIMILAR_IMPORTANCE = 0.1
 
 FAR_APART_KM = 50.0
 """Results within this distance are treated as one place: a city and its centre, an airport and its station."""
+
+LIMIT = 5
+"""The number of results to request from Nominatim: enough to see that a name is ambiguous."""
 
 LARGE_DEGREES = 3.0
 """From this extent on (330 km), a country has no single weather; Luxembourg and Singapore are smaller."""
@@ -29,9 +36,9 @@ async def find_place(context: ToolContext, text: str) -> tuple[Place, str]:
 
         found = search(text)
     else:
-        from .nominatim import ask  # a run without a network does not need it
-
-        found = await ask(context, text)
+        params = {"q": text, "format": "jsonv2", "limit": LIMIT, "addressdetails": 1, "accept-language": "en"}
+        reply = await context.web.get("nominatim", f"{base_url('nominatim')}/search", params)
+        found = answered("nominatim", reply, lambda hits: [_place(object_of(hit)) for hit in hits], "error")
     ranked = sorted(found, key=lambda place: -place.importance)
     if not ranked:
         known = "offline, only towns above 15,000 people and well-known sights are known; " if context.offline else ""
@@ -51,3 +58,21 @@ async def find_place(context: ToolContext, text: str) -> tuple[Place, str]:
             spot = f" ({other.latitude:.4f},{other.longitude:.4f})" if other.label == best.label else ""
             return best, f"“{text}” was taken as the best-known place of that name (next: {other.label}{spot})."
     return best, ""
+
+
+def _place(hit: dict[str, Any]) -> Place:
+    """Return a result of Nominatim as a place. Raises LookupError, TypeError or ValueError if it has none."""
+    address = {kind: text_of(name) for kind, name in object_of(hit.get("address")).items()}
+    cities = (address.get(kind) for kind in ("city", "town", "village", "hamlet", "municipality"))
+    street = f"{address.get('house_number', '')} {address.get('road', '')}".strip()
+    south, north, *_ = hit.get("boundingbox") or (0, 0)
+    return Place(
+        name=text_of(hit.get("name")) or street or text_of(hit.get("display_name")).partition(",")[0],
+        latitude=float(hit["lat"]),
+        longitude=float(hit["lon"]),
+        city=next(filter(None, cities), ""),
+        region=address.get("state", ""),
+        country=address.get("country", ""),
+        importance=float(hit.get("importance") or 0),
+        extent=float(north) - float(south),
+    )

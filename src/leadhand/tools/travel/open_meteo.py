@@ -4,12 +4,11 @@ import datetime
 from itertools import zip_longest
 from typing import Annotated
 
-from pydantic import BeforeValidator, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from leadhand.core.value import is_object, list_of
 from leadhand.ports import ToolContext
-from leadhand.tools.replies import Lenient, answered, typed
-from leadhand.tools.services import base_url
+from leadhand.tools.services import answered, base_url
 
 from .places import Place
 
@@ -56,7 +55,11 @@ def _in_words(code: object) -> object:
 Condition = Annotated[str | None, BeforeValidator(_in_words), Field(validation_alias="weather_code")]
 
 
-class Now(Lenient, validate_by_name=True):
+class _Weather(BaseModel):
+    model_config = ConfigDict(extra="ignore", frozen=True, defer_build=True, validate_by_name=True)
+
+
+class Now(_Weather):
     """The weather now: °C, mm, km/h and %, None where no model has data. ``time`` is local, ``2026-11-21T14:15``."""
 
     time: str
@@ -68,7 +71,7 @@ class Now(Lenient, validate_by_name=True):
     wind_speed: float | None = Field(None, validation_alias="wind_speed_10m")
 
 
-class Day(Lenient, validate_by_name=True):
+class Day(_Weather):
     """The weather of a day, in the same units. Sunrise and sunset are local times."""
 
     date: datetime.date = Field(validation_alias="time")
@@ -89,7 +92,7 @@ def _rows(table: object) -> object:
     return [dict(zip(table, row, strict=True)) for row in zip_longest(*map(list_of, table.values()))]
 
 
-class Forecast(Lenient, validate_by_name=True):
+class Forecast(_Weather):
     """The weather at a place: its time zone, now, and by days, of which the first is today there."""
 
     timezone: str = ""
@@ -108,7 +111,7 @@ async def ask(context: ToolContext, place: Place) -> Forecast:
         "forecast_days": FORECAST_DAYS,
     }
     reply = await context.web.get("open-meteo", f"{base_url('open-meteo')}/v1/forecast", params)
-    return typed(Forecast.model_validate, "open-meteo", answered("open-meteo", reply, context.now(), "reason"))
+    return answered("open-meteo", reply, Forecast.model_validate, "reason")
 
 
 def _variables(shape: type[Now | Day]) -> str:

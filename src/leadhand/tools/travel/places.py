@@ -1,11 +1,11 @@
-"""Places: their coordinates, labels and distances."""
+"""Places: their coordinates, labels and distances, and routes between them."""
 
 from __future__ import annotations
 
 import math
 import re
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from leadhand.core.errors import ToolError
 from leadhand.core.value import Json
@@ -51,6 +51,25 @@ class Place:
         city: dict[str, Json] = {"city": self.city} if self.city and self.city != self.name else {}
         where: dict[str, Json] = {"admin1": self.region or None, "country": self.country or None}
         return {"name": self.name, **city, **where, "latitude": self.latitude, "longitude": self.longitude}
+
+
+class RouteStep(NamedTuple):
+    """One instruction of a route, and the ``road`` that it follows, if any."""
+
+    instruction: str
+    km: float
+    seconds: float
+    road: str = ""
+
+
+class Route(NamedTuple):
+    """A route between two places. ``seconds`` are those without current traffic."""
+
+    km: float
+    seconds: float
+    steps: list[RouteStep]
+    toll: bool = False
+    ferry: bool = False
 
 
 def place_at(text: str) -> Place | None:

@@ -5,13 +5,9 @@ from __future__ import annotations
 import math
 from datetime import date, datetime, timedelta, timezone
 from random import Random
-from typing import TYPE_CHECKING
 
 from .open_meteo import CONDITIONS, FORECAST_DAYS, Day, Forecast, Now
-from .places import Mode, Place, distance_km
-
-if TYPE_CHECKING:
-    from .valhalla import Trip
+from .places import Mode, Place, Route, RouteStep, distance_km
 
 _KM_H: dict[Mode, float] = {"drive": 50, "bicycle": 15, "walk": 5}
 """The speed assumed along the straight line."""
@@ -66,11 +62,8 @@ def day_at(place: Place, day: date) -> Day:
     )
 
 
-def route(origin: Place, destination: Place, mode: Mode) -> Trip:
+def route(origin: Place, destination: Place, mode: Mode) -> Route:
     """Return the straight line between two places as a route."""
-    from .valhalla import Leg, Maneuver, Summary, Trip  # few runs ask for a route
-
-    distance = distance_km(origin, destination)
-    seconds = distance / _KM_H[mode] * 3600
-    line = Maneuver(instruction="Straight line (sample data, not a road)", length=distance, time=seconds)
-    return Trip(summary=Summary(length=distance, time=seconds), legs=(Leg(maneuvers=(line,)),))
+    km = distance_km(origin, destination)
+    seconds = km / _KM_H[mode] * 3600
+    return Route(km, seconds, [RouteStep("Straight line (sample data, not a road)", km, seconds)])

@@ -1,8 +1,8 @@
 """Fetch public pages, and nothing else: a model or a page must not make this process reach what is private.
 
-Each host is resolved once; all of its addresses must be public, and the connection is made to an address that was
-checked. Each redirect is checked in the same way. No proxy is used: it would resolve names itself, where nothing can be
-checked. There are limits for the size, also after decompression, and for the time of everything together.
+The address of each connection is checked where it is made, so a name, a redirect or a change of either leads nowhere
+else. No proxy is used for them: it would resolve names itself, where nothing can be checked. There are limits for the
+size, also after decompression, and for the time of everything together.
 """
 
 from __future__ import annotations
@@ -14,19 +14,22 @@ import ipaddress
 import re
 import socket
 import zlib
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from leadhand.core.errors import FailureClass, ToolError
 from leadhand.ports.retry_after import retry_after
-from leadhand.tools.web_client import user_agent
+from leadhand.tools.services import class_of
 
 if TYPE_CHECKING:
     import aiohttp
+    from aiohttp.abc import AbstractResolver
     from yarl import URL
 
+HOME = "https://github.com/leadhand/leadhand"
 MOST_BYTES = 5_000_000
 MOST_REDIRECTS = 5
 WITHIN_S = 20.0
@@ -38,9 +41,6 @@ _UNICAST = ipaddress.IPv6Network("2000::/3")
 """All of IPv6 that has been assigned to the public internet."""
 _PRIVATE = tuple(map(ipaddress.ip_network, ("168.63.129.16/32", "192.0.0.0/24", "192.88.99.0/24", "3fff::/20")))
 """Not public, although older Pythons say so, or serving a cloud's own machines (Azure)."""
-
-Resolve = Callable[[str, int], Awaitable[Sequence[str]]]
-"""Returns the addresses of a host. Raises OSError."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,14 +78,18 @@ async def resolve(host: str, port: int) -> list[str]:
 
 
 class PageFetcher:
-    """Fetches pages. ``resolve`` and ``allowed`` are replaced in tests only."""
+    """Fetches pages from addresses that are ``allowed``; with ``proxies``, through those that the environment names."""
 
     def __init__(
-        self, *, resolve: Resolve = resolve, allowed: Callable[[str], bool] = is_public, within_s: float = WITHIN_S
+        self,
+        *,
+        allowed: Callable[[str], bool] = is_public,
+        proxies: bool = False,
+        within_s: float = WITHIN_S,
+        resolver: AbstractResolver | None = None,
     ) -> None:
-        self._resolve = resolve
-        self._allowed = allowed
-        self._within_s = within_s
+        """``resolver`` is replaced in tests only."""
+        self._allowed, self._proxies, self._within_s, self._resolver = allowed, proxies, within_s, resolver
         self._session: aiohttp.ClientSession | None = None
 
     async def aclose(self) -> None:
@@ -96,24 +100,32 @@ class PageFetcher:
 
     async def fetch(self, url: str, *, within_s: float | None = None) -> Received:
         """Return what is at an address. Raises ToolError: ``refused_url``, ``private_address``, ``http_404``, …"""
-        limit, start = min(within_s or self._within_s, self._within_s), checked_url(url)
-        async with self._connected(url, limit), self.followed("GET", start) as (at, response):
+        start = checked_url(url)
+        async with self.connected(shown(url), within_s), self.followed("GET", start) as (at, response):
             return await _received(at, response)
 
     async def post(self, url: str, body: bytes, headers: Mapping[str, str]) -> int:
         """Send JSON to an address, and return the HTTP status: redirects are not followed. Raises ToolError."""
         sent = {**headers, "Content-Type": "application/json", "Accept": "*/*"}
         at = checked_url(url)
-        async with self._connected(url, self._within_s), self.request("POST", at, data=body, headers=sent) as response:
+        async with self.connected(shown(url)), self.request("POST", at, data=body, headers=sent) as response:
             return response.status
 
     @contextlib.asynccontextmanager
     async def request(self, method: str, url: URL, **sent: Any) -> AsyncGenerator[aiohttp.ClientResponse]:
         """Send a request to an address that was checked; redirects are not followed. Raises ToolError
         (``private_address``), and what aiohttp raises."""
-        self._check_literal(url)
-        async with self._opened().request(method, url, allow_redirects=False, **sent) as response:
-            yield response
+        import aiohttp
+
+        try:
+            async with self._opened().request(method, url, allow_redirects=False, **sent) as response:
+                yield response
+        except aiohttp.InvalidURL as error:
+            raise _refused(f"{shown(str(url))} is refused: {error.description}") from error
+        except aiohttp.ClientConnectorError as error:
+            if error.errno == errno.EACCES:
+                raise _refused(f"{url.host} is refused: {error.strerror}", "private_address") from error
+            raise
 
     @contextlib.asynccontextmanager
     async def followed(
@@ -133,71 +145,36 @@ class PageFetcher:
         raise _refused(f"{shown(str(url))} redirects more than {MOST_REDIRECTS} times", "too_many_redirects")
 
     @contextlib.asynccontextmanager
-    async def _connected(self, url: str, limit: float) -> AsyncGenerator[None]:
-        """Raise ToolError for what fails in the block, or takes longer than ``limit`` seconds."""
+    async def connected(self, name: str, within_s: float | None = None) -> AsyncGenerator[None]:
+        """Raise ToolError, which has the ``name``, for what fails in the block, or takes longer than ``within_s``."""
         import aiohttp
 
+        limit = min(within_s or self._within_s, self._within_s)
         try:
             async with asyncio.timeout(limit):
                 yield
         except TimeoutError:
-            raise _failed(f"{shown(url)} did not answer in {limit:g} s", "timeout") from None
-        except aiohttp.ClientError as error:
-            raise _failed(f"the connection to {shown(url)} failed: {error or type(error).__name__}"[:300]) from error
-        except (OSError, ValueError) as error:
-            raise _failed(f"{shown(url)} cannot be fetched: {error}"[:300]) from error
-
-    def _check_literal(self, url: URL) -> None:
-        """Refuse an address in a URL that is not public. Names are checked when they are resolved."""
-        host = url.host or ""
-        if ":" in host or host.replace(".", "").isdigit():
-            self._check(host, [host])
-
-    def _check(self, host: str, addresses: Sequence[str]) -> None:
-        for address in addresses:
-            if not self._allowed(address):
-                raise _refused(f"{host} is not a public address ({address})", "private_address")
+            raise _failed(f"{name} did not answer in {limit:g} s", "timeout") from None
+        except (aiohttp.ClientError, OSError, ValueError) as error:
+            raise _failed(f"the connection to {name} failed: {error or type(error).__name__}"[:300]) from error
 
     def _opened(self) -> aiohttp.ClientSession:
         import aiohttp
-        from aiohttp.abc import AbstractResolver, ResolveResult
-
-        fetcher = self
-
-        class Checked(AbstractResolver):
-            async def resolve(
-                self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_UNSPEC
-            ) -> list[ResolveResult]:
-                addresses = await fetcher._resolve(host, port)
-                fetcher._check(host, addresses)
-                return [
-                    ResolveResult(
-                        hostname=host,
-                        host=address,
-                        port=port,
-                        family=socket.AF_INET6 if ":" in address else socket.AF_INET,
-                        proto=0,
-                        flags=socket.AI_NUMERICHOST,
-                    )
-                    for address in addresses
-                ]
-
-            async def close(self) -> None:
-                """Hold nothing open."""
 
         def connect(target: Any) -> socket.socket:
-            """Make the socket of a connection, and check once more which address it will reach."""
+            """Make the socket of a connection, if the address that it will reach is allowed."""
             family, kind, protocol, _, at = target
-            if not fetcher._allowed(str(at[0])):
+            if not self._allowed(str(at[0])):
                 raise PermissionError(errno.EACCES, f"{at[0]} is not a public address")
             return socket.socket(family, kind, protocol)
 
         if self._session is None:
             connector = aiohttp.TCPConnector(
-                resolver=Checked(), socket_factory=connect, use_dns_cache=False, force_close=True, limit=AT_ONCE
+                resolver=self._resolver, socket_factory=connect, use_dns_cache=False, force_close=True, limit=AT_ONCE
             )
             self._session = aiohttp.ClientSession(
                 connector=connector,
+                trust_env=self._proxies,
                 cookie_jar=aiohttp.DummyCookieJar(),
                 auto_decompress=False,
                 timeout=aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_WITHIN_S),
@@ -208,6 +185,17 @@ class PageFetcher:
                 },
             )
         return self._session
+
+
+@cache
+def user_agent() -> str:
+    """``leadhand/<version> (+https://…)``: the OSM services refuse the agents of stock libraries."""
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return f"leadhand/{version('leadhand')} (+{HOME})"
+    except PackageNotFoundError:  # a source tree that was never installed
+        return f"leadhand/0 (+{HOME})"
 
 
 def checked_url(url: str, base: URL | None = None) -> URL:
@@ -224,13 +212,6 @@ def checked_url(url: str, base: URL | None = None) -> URL:
     if at.user is not None or at.password is not None:
         raise _refused("a URL with a user name or password is not fetched")
     return at.with_fragment(None)
-
-
-def class_of(status: int, otherwise: FailureClass) -> FailureClass:
-    """Return the class of an HTTP status that is a failure."""
-    if status == 429:
-        return FailureClass.RATE_LIMITED
-    return FailureClass.TRANSIENT if status >= 500 or status == 408 else otherwise
 
 
 async def _received(url: URL, response: aiohttp.ClientResponse) -> Received:

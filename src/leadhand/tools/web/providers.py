@@ -5,19 +5,15 @@ from __future__ import annotations
 import html
 import os
 import re
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from functools import partial
 from typing import Any
 
-from pydantic import Field
-
 from leadhand.core.errors import FailureClass, ToolError
+from leadhand.core.value import list_of, object_of, objects_of, text_of
 from leadhand.engine.threads import Threads
-from leadhand.ports import Web, WebReply
-from leadhand.tools.replies import Lenient, failure, first_answer, text_of, typed
-from leadhand.tools.services import SERVICES, base_url
+from leadhand.ports import Web
+from leadhand.tools.services import SERVICES, answered, base_url
 
 from .extraction import missing
 
@@ -36,42 +32,19 @@ class Hit:
     published: str = ""
 
 
-class _TavilyResult(Lenient):
-    title: str = ""
-    url: str = ""
-    content: str = ""
-    published_date: str | None = None
-
-
-class _Tavily(Lenient):
-    results: list[_TavilyResult] = Field(default_factory=list[_TavilyResult])
-
-
-class _BraveResult(Lenient):
-    title: str = ""
-    url: str = ""
-    description: str = ""
-    page_age: str | None = None
-    extra_snippets: list[str] = Field(default_factory=list[str])
-
-
-class _BraveResults(Lenient):
-    results: list[_BraveResult] = Field(default_factory=list[_BraveResult])
-
-
-class _Brave(Lenient):
-    web: _BraveResults = _BraveResults()
-
-
 async def hits(web: Web, query: str, limit: int, environment: Mapping[str, str] | None = None) -> list[Hit]:
     """Return search results of the first service that works: Tavily, Brave, ``ddgs``. Raises ToolError."""
     env = os.environ if environment is None else environment
-    asks: list[Callable[[], Awaitable[list[Hit]]]] = []
-    if env.get(SERVICES["tavily"].key):
-        asks.append(partial(_tavily, web, base_url("tavily", env), query, limit))
-    if env.get(SERVICES["brave"].key):
-        asks.append(partial(_brave, web, base_url("brave", env), query, limit))
-    found = await first_answer(*asks, partial(_ddgs, query, limit))
+    asks = [ask for service, ask in (("tavily", _tavily), ("brave", _brave)) if env.get(SERVICES[service].key)]
+    failures: list[ToolError] = []
+    for ask in (*asks, _ddgs):
+        try:
+            found = await ask(web, env, query, limit)
+            break
+        except ToolError as error:
+            failures.append(error)
+    else:
+        raise failures[0]
     first: dict[str, Hit] = {}
     for hit in found:
         if hit.url:
@@ -79,32 +52,26 @@ async def hits(web: Web, query: str, limit: int, environment: Mapping[str, str] 
     return list(first.values())[:limit]
 
 
-async def _tavily(web: Web, url: str, query: str, limit: int) -> list[Hit]:
+async def _tavily(web: Web, env: Mapping[str, str], query: str, limit: int) -> list[Hit]:
     """Ask Tavily (docs.tavily.com/documentation/api-reference/endpoint/search)."""
-    reply = await web.post("tavily", f"{url}/search", {"query": query, "max_results": limit, "search_depth": "basic"})
-    found = typed(_Tavily.model_validate, "tavily", _checked("tavily", reply)).results
-    return [
-        Hit(title=_plain(each.title), url=each.url, snippet=_plain(each.content), published=_day(each.published_date))
-        for each in found
-    ]
+    asked = {"query": query, "max_results": limit, "search_depth": "basic"}
+    reply = await web.post("tavily", f"{base_url('tavily', env)}/search", asked)
+    found = answered("tavily", reply, lambda body: objects_of(body["results"]), "detail")
+    return [_hit(each, each.get("content"), each.get("published_date")) for each in found]
 
 
-async def _brave(web: Web, url: str, query: str, limit: int) -> list[Hit]:
+async def _brave(web: Web, env: Mapping[str, str], query: str, limit: int) -> list[Hit]:
     """Ask Brave (api-dashboard.search.brave.com/app/documentation/web-search)."""
-    reply = await web.get("brave", f"{url}/res/v1/web/search", {"q": query, "count": limit})
-    found = typed(_Brave.model_validate, "brave", _checked("brave", reply)).web.results
+    reply = await web.get("brave", f"{base_url('brave', env)}/res/v1/web/search", {"q": query, "count": limit})
+    found = answered("brave", reply, lambda body: objects_of(object_of(body.get("web")).get("results")), "detail")
+    texts = [[each.get("description"), *list_of(each.get("extra_snippets"))] for each in found]
     return [
-        Hit(
-            title=_plain(each.title),
-            url=each.url,
-            snippet=_plain("\n\n".join([each.description, *each.extra_snippets])),
-            published=_day(each.page_age),
-        )
-        for each in found
+        _hit(each, "\n\n".join(map(text_of, text)), each.get("page_age"))
+        for each, text in zip(found, texts, strict=True)
     ]
 
 
-async def _ddgs(query: str, limit: int) -> list[Hit]:
+async def _ddgs(_web: Web, _env: Mapping[str, str], query: str, limit: int) -> list[Hit]:
     """Search without a key. Raises ToolError if the package is missing, or all of its engines fail."""
     keys = f"{SERVICES['tavily'].key} or {SERVICES['brave'].key}"
     try:
@@ -129,36 +96,10 @@ async def _ddgs(query: str, limit: int) -> list[Hit]:
             class_=FailureClass.TRANSIENT,
             next_action=f"check the network and try again later, or set {keys}",
         ) from error
-    return [
-        Hit(
-            title=_plain(str(each.get("title", ""))),
-            url=str(each.get("href", "")),
-            snippet=_plain(str(each.get("body", ""))),
-        )
-        for each in found
-    ]
+    return [_hit({**each, "url": each.get("href")}, each.get("body")) for each in found]
 
 
-def _checked(service: str, reply: WebReply) -> WebReply:
-    """Return a successful response. Raises ToolError for any other."""
-    if reply.status == 200:
-        return reply
-    error = failure(service, reply, datetime.now(UTC), text_of(reply.body, "detail"))
-    if reply.status == 401:
-        key = SERVICES[service].key
-        raise ToolError(
-            f"{SERVICES[service].title} does not accept the key in {key}",
-            type="http_401",
-            class_=FailureClass.UNAVAILABLE,
-            next_action=f"correct or unset {key}",
-        )
-    raise error
-
-
-def _plain(text: str) -> str:
-    return html.unescape(_TAG.sub("", text)).strip()
-
-
-def _day(date: str | None) -> str:
-    found = _DATE.match(date or "")
-    return found[0] if found else ""
+def _hit(found: Mapping[str, Any], snippet: object, published: object = None) -> Hit:
+    date = _DATE.match(text_of(published))
+    title, text = (html.unescape(_TAG.sub("", text_of(each))).strip() for each in (found.get("title"), snippet))
+    return Hit(title=title, url=text_of(found.get("url")), snippet=text, published=date[0] if date else "")
