@@ -161,9 +161,11 @@ LIMITS: list[tuple[dict[str, Any], str, str]] = [
     ({"rate": "5000/s"}, "'5000/s'", "1,000"),
     ({"rate": 3}, "3", '"100/min"'),
     ({"cache": "soon"}, "'soon'", '"30m"'),
-    ({"cache": 0}, "0", '"30m"'),
-    ({"cache": True}, "True", '"30m"'),
-    ({"cache": float("inf")}, "inf", "366"),
+    ({"cache": 0}, "0", "0"),
+    ({"cache": True}, "True", ""),
+    ({"cache": float("inf")}, "inf", ""),
+    ({"cache": "53w"}, "cache", ""),
+    ({"timeout": "soon"}, "'soon'", '"30m"'),
     ({"cache": "1h", "effect": "once"}, "once", "idempotent"),
     ({"cache": "1h", "polling": True}, "polling", "polling"),
     ({"rate": "1/s", "delegate": True}, "delegate", ""),
@@ -185,5 +187,6 @@ def test_a_limit_that_a_tool_cannot_have_is_refused_with_the_way_to_write_it(
 def test_limits_are_part_of_what_a_run_records_and_nothing_is_recorded_without_them() -> None:
     spec = tool(concurrency=3, rate="100/min", cache=timedelta(minutes=5), version="2")(prices).spec
     assert (spec.concurrency, spec.rate, spec.cache_s, spec.version) == (3, "100/min", 300.0, "2")
-    assert tool(cache="7d", effect="idempotent")(prices).spec.cache_s == 604_800.0
+    slow = tool(cache="7d", timeout="1.5m", effect="idempotent")(prices).spec
+    assert (slow.cache_s, slow.timeout_s) == (604_800.0, 90.0)
     assert not {"concurrency", "rate", "cache_s", "version"} & tool(prices).spec.model_dump().keys()

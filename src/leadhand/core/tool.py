@@ -187,7 +187,7 @@ class ToolSpec(Value):
     fingerprint: str = ""
     concurrency: int | None = Field(default=None, ge=1, le=MOST_AT_ONCE, exclude_if=unset)
     rate: str = Field(default="", exclude_if=operator.not_)
-    cache_s: float | None = Field(default=None, gt=0, exclude_if=unset)
+    cache_s: float | None = Field(default=None, gt=0, le=366 * 86_400, exclude_if=unset)
     version: str = Field(default="", exclude_if=operator.not_)
     output: dict[str, Any] | None = Field(default=None, exclude_if=unset)
     operations: dict[str, PinnedOperation] = Field(default={}, exclude_if=operator.not_)

@@ -145,7 +145,7 @@ def tool(
     :param name: the name that the lead uses; the function's name by default.
     :param effect: what a second call does: ``pure`` (nothing), ``idempotent`` (nothing more, if it has the same key),
         ``once`` (it repeats the effect: each call needs approval, and one that may have happened is not repeated).
-    :param timeout: seconds for one call.
+    :param timeout: the time for one call: seconds, a timedelta, or a text such as ``30s`` or ``5m``.
     :param retries: how often a transient failure is retried.
     :param approval: ``ask``, ``auto`` or ``never``; by default, the run's policy decides.
     :param toolset: its group, for approval rules.
@@ -159,8 +159,8 @@ def tool(
     :param concurrency: how many calls go on at once, in all processes and on all hosts of a database together.
     :param rate: how many calls begin in a span of time, together as well: ``10/s``, ``100/min``, ``500/h`` or
         ``1000/day``. Calls are spread evenly. Waiting takes no slot and no part of a timeout.
-    :param cache: how long a result is used again for a call with the same arguments: seconds, a timedelta, or a text
-        such as ``30m``, ``12h`` or ``7d``. Only for the effects ``pure`` and ``idempotent``. API keys share no results.
+    :param cache: for how long a result is used again for a call with the same arguments, such as ``12h`` or ``7d``.
+        Only for the effects ``pure`` and ``idempotent``. API keys share no results.
     :param version: the version of the code, for the cache. Without it, any change to the function's source makes
         earlier results useless.
 

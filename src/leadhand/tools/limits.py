@@ -1,49 +1,35 @@
 """How often a tool is called: at once, in a span of time, and not at all while an earlier result is still good."""
 
 import re
-from collections.abc import Callable
 from datetime import timedelta
 from typing import Annotated
 
 from pydantic import AfterValidator, Field
 
+from leadhand.core.limits import Seconds, seconds
 from leadhand.core.tool import MOST_AT_ONCE, OF_RUN, RATE_SPANS_S, Effect, ToolSpec
-from leadhand.core.value import Value
+from leadhand.core.value import Value, shown
 
-LIFETIMES_S = {"s": 1.0, "m": 60.0, "h": 3_600.0, "d": 86_400.0, "w": 604_800.0}
 FASTEST = 1_000.0
 """Calls a second: a higher rate limits nothing that a process can do."""
-LONGEST_LIFETIME_S = 366 * 86_400.0
 _RATE = re.compile(rf"([0-9]{{1,9}}) ?/ ?({'|'.join(RATE_SPANS_S)})", re.ASCII)
-_LIFETIME = re.compile(rf"([0-9]{{1,9}}) ?({'|'.join(LIFETIMES_S)})", re.ASCII)
-_HOW_RATE = f'Use calls per s, min, h or day, such as "10/s" or "100/min", at most {FASTEST:,.0f} a second.'
-_HOW_CACHE = 'Use seconds, or a number with s, m, h, d or w, such as "30m" or "7d", at most 366 days.'
 
 
 def checked_rate(rate: object) -> str:
     """Return a rate such as ``10/s`` without spaces around it. Raises ValueError."""
     found = _RATE.fullmatch(rate.strip()) if isinstance(rate, str) else None
     if found is None or not 0 < int(found[1]) / RATE_SPANS_S[found[2]] <= FASTEST:
-        raise ValueError(_HOW_RATE)
+        how = f'use calls per s, min, h or day, such as "10/s" or "100/min", at most {FASTEST:,.0f} a second'
+        raise ValueError(f"{shown(rate)} is not a rate: {how}.")
     return found[0]
 
 
-def lifetime_s(lifetime: object) -> float:
-    """Return the seconds of a lifetime such as ``30m``, ``1800`` or a timedelta. Raises ValueError."""
-    seconds = lifetime.total_seconds() if isinstance(lifetime, timedelta) else lifetime
-    if isinstance(seconds, str) and (found := _LIFETIME.fullmatch(seconds.strip())):
-        seconds = int(found[1]) * LIFETIMES_S[found[2]]
-    if not isinstance(seconds, int | float) or seconds is True or not 0 < seconds <= LONGEST_LIFETIME_S:
-        raise ValueError(_HOW_CACHE)
-    return float(seconds)
-
-
-def _checked(read: Callable[[object], object]) -> AfterValidator:
-    def check(value: object) -> object:
-        read(value)
-        return value
-
-    return AfterValidator(check)
+def duration_s(given: object) -> object:
+    """Return a timedelta, or a text such as ``30m``, in seconds; any number as it is. Raises ValueError."""
+    found = given.total_seconds() if isinstance(given, timedelta) else seconds(given)
+    if isinstance(found, str):
+        raise ValueError('Use seconds, or a number with s, m, h, d or w, such as "30m" or "7d".')
+    return found
 
 
 class ToolSettings(Value):
@@ -55,13 +41,13 @@ class ToolSettings(Value):
 
     concurrency: int | None = Field(default=None, ge=1, le=MOST_AT_ONCE)
     rate: Annotated[str, AfterValidator(checked_rate)] | None = Field(default=None, examples=["10/s", "100/min"])
-    cache: Annotated[str | float, _checked(lifetime_s)] | None = Field(default=None, examples=["30m", "7d", 1800])
+    cache: Seconds | None = None
 
 
 def applied(spec: ToolSpec, given: ToolSettings) -> ToolSpec:
     """Return a tool with a project's settings in place of its own."""
-    changes = given.model_dump(exclude_none=True, exclude={"cache"})
-    return spec.model_copy(update=changes if given.cache is None else {**changes, "cache_s": lifetime_s(given.cache)})
+    changes = {name: value for name, value in given if value is not None}
+    return spec.model_copy(update={"cache_s" if name == "cache" else name: changes[name] for name in changes})
 
 
 def flaw(spec: ToolSpec) -> tuple[str, str, str] | None:

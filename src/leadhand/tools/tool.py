@@ -21,7 +21,7 @@ from leadhand.core.text import check_names
 from leadhand.core.tool import ApprovalPolicy, Effect, PinnedOperation, ToolSpec
 from leadhand.core.value import Json, compact_json, shown
 from leadhand.ports import Check, ToolContext
-from leadhand.tools.limits import checked_rate, flaw, lifetime_s
+from leadhand.tools.limits import checked_rate, duration_s, flaw
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
@@ -32,7 +32,7 @@ class ToolOptions(TypedDict, total=False):
 
     effect: Effect | Literal["pure", "idempotent", "once"]
     approval: ApprovalPolicy | Literal["ask", "auto", "never"] | None
-    timeout: float
+    timeout: float | str | timedelta
     retries: int
     toolset: str
     delegate: bool
@@ -156,11 +156,11 @@ def _member(kind: type[StrEnum]) -> Callable[[Any], StrEnum]:
 
 
 _READ: dict[str, tuple[str, Callable[[Any], Any]]] = {
-    "timeout": ("timeout_s", lambda value: value),
+    "timeout": ("timeout_s", duration_s),
     "effect": ("effect", _member(Effect)),
     "approval": ("approval", _member(ApprovalPolicy)),
     "rate": ("rate", checked_rate),
-    "cache": ("cache_s", lifetime_s),
+    "cache": ("cache_s", duration_s),
 }
 """The options that a specification has under another name, or in another form."""
 
