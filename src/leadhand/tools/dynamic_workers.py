@@ -20,6 +20,7 @@ from leadhand.core.worker import WORKER_NAME, Worker
 from leadhand.engine.gate import input_of
 from leadhand.ports import Caller, ToolContext, Workshop
 from leadhand.tools.decorator import tool
+from leadhand.tools.services import unavailable
 from leadhand.tools.tool import Tool
 
 MOST_ATTACHMENTS = 20
@@ -167,12 +168,8 @@ async def _text(path: str, context: ToolContext) -> str:
 
 def _configured(workshop: Workshop | None) -> Workshop:
     if workshop is None:
-        raise ToolError(
-            "this project has no directory for workers that are made during runs",
-            type="not_configured",
-            class_=FailureClass.UNAVAILABLE,
-            next_action='set generated_workers_dir = "generated" in leadhand.toml',
-        )
+        how = 'set generated_workers_dir = "generated" in leadhand.toml'
+        raise unavailable("this project has no directory for workers that are made during runs", "not_configured", how)
     return workshop
 
 

@@ -93,16 +93,17 @@ class OfflineWeb:
 
     async def get(self, service: str, url: str, params: Mapping[str, str | int | float]) -> WebReply:
         """Raise ``ToolError`` (``offline``)."""
-        raise ToolError(
-            f"{service} cannot be reached: the run is offline",
-            type="offline",
-            class_=FailureClass.UNAVAILABLE,
-            next_action="run without --offline; a tool can check context.offline",
-        )
+        how = "run without --offline; a tool can check context.offline"
+        raise unavailable(f"{service} cannot be reached: the run is offline", "offline", how)
 
     async def post(self, service: str, url: str, body: Json) -> WebReply:
         """Raise as :meth:`get` does."""
         return await self.get(service, url, {})
+
+
+def unavailable(message: str, type: str, how: str) -> ToolError:
+    """Return the error for what is missing or cannot be used, so that a retry would not help."""
+    return ToolError(message, type=type, class_=FailureClass.UNAVAILABLE, next_action=how)
 
 
 def class_of(status: int, otherwise: FailureClass) -> FailureClass:

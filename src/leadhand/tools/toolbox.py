@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import difflib
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property
 from typing import Any, Self, cast
 
 from leadhand.core.errors import ConfigurationError, UsageError
+from leadhand.core.text import did_you_mean
 from leadhand.core.tool import DYNAMIC_WORKERS, ToolSpec
 from leadhand.core.worker import WILDCARDS
 from leadhand.ports import BoundTool
@@ -156,14 +156,13 @@ class Toolbox:
         hidden = () if every else ("research", DYNAMIC_WORKERS)
         return self.specs(name for name, each in self._on_request.items() if each.spec.toolset not in hidden)
 
-    def find(self, name: str) -> BoundTool | None:
+    def find(self, name: str) -> Tool[..., Any] | None:
         return self._tools.get(name) or self._of_sources.get(name) or self._on_request.get(name)
 
     def get(self, name: str) -> Tool[..., Any]:
         """The tool with this name. Raises UsageError, which lists the available tools."""
-        tools = {**self._on_request, **self._of_sources, **self._tools}
-        if (found := tools.get(name)) is not None:
+        if (found := self.find(name)) is not None:
             return found
-        near = difflib.get_close_matches(name, tools, n=1)
-        hint = f"Did you mean {near[0]}? " if near else ""
-        raise UsageError(f"unknown tool {name!r}", f"{hint}Available tools: {', '.join(tools) or 'none'}.")
+        known = [*self._on_request, *self._of_sources, *self._tools]
+        how = f"Available tools: {', '.join(known) or 'none'}.{did_you_mean(name, known)}"
+        raise UsageError(f"unknown tool {name!r}", how)

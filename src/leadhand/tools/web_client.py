@@ -8,14 +8,14 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
 
-from leadhand.core.errors import FailureClass, ToolError
+from leadhand.core.errors import ToolError
 from leadhand.core.value import Json
 from leadhand.engine.calls.permits import Queue, rest
 from leadhand.ports import Clock, ContextStore, WebReply
 from leadhand.tools.web.extraction import decoded
 from leadhand.tools.web.fetching import PageFetcher, body_of, checked_url
 
-from .services import SERVICES, Service, setting
+from .services import SERVICES, Service, setting, unavailable
 
 if TYPE_CHECKING:
     import aiohttp
@@ -94,8 +94,7 @@ class AiohttpWeb:
 
         def stay(to: URL) -> None:
             if key and to.origin() != at.origin():
-                what = f"it redirects to {to.host}, which does not get the key"
-                raise ToolError(what, type="redirected", class_=FailureClass.UNAVAILABLE)
+                raise unavailable(f"it redirects to {to.host}, which does not get the key", "redirected", "")
 
         try:
             at = checked_url(url).extend_query(params)

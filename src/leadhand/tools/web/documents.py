@@ -13,8 +13,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
 
-from leadhand.core.errors import FailureClass, ToolError
+from leadhand.core.errors import ToolError
 from leadhand.ports import Page
+from leadhand.tools.services import unavailable
 
 from . import index
 from .extraction import TYPES, extracted
@@ -113,12 +114,8 @@ class LocalDocuments:
     def _files(self) -> dict[str, tuple[Path, int, int]]:
         """Return the documents of the directory by URL: the file, its size, and the time of its last change in ns."""
         if not self._directory.is_dir():
-            raise ToolError(
-                f"the directory of documents {self._directory} is not there",
-                type="no_documents",
-                class_=FailureClass.UNAVAILABLE,
-                next_action="restore it, or start another run with --documents DIR",
-            )
+            how = "restore it, or start another run with --documents DIR"
+            raise unavailable(f"the directory of documents {self._directory} is not there", "no_documents", how)
         root = self._directory.resolve()
         files: dict[str, tuple[Path, int, int]] = {}
         for file in _documents_in(root):

@@ -7,8 +7,9 @@ import io
 import re
 from typing import Any
 
-from leadhand.core.errors import FailureClass, ToolError
+from leadhand.core.errors import ToolError
 from leadhand.ports import Page
+from leadhand.tools.services import unavailable
 
 from .text import MOST_CHARS, normalized
 
@@ -52,20 +53,12 @@ def extracted(content: bytes, kind: str, *, url: str, charset: str = "", title: 
         heading = re.match(r"\s*#\s+(.+)", text)
         found = heading[1] if heading else ""
     else:
-        raise ToolError(
-            f"{url} is {kind or 'of an unknown type'}, which cannot be read",
-            type="unsupported_type",
-            class_=FailureClass.UNAVAILABLE,
-            next_action="use another source: HTML, PDF, Markdown or plain text",
-        )
+        how = "use another source: HTML, PDF, Markdown or plain text"
+        raise unavailable(f"{url} is {kind or 'of an unknown type'}, which cannot be read", "unsupported_type", how)
     text = normalized(text)
     if not text:
-        raise ToolError(
-            f"{url} contains no text",
-            type="no_text",
-            class_=FailureClass.UNAVAILABLE,
-            next_action="use another source: this one may need a browser, or consist of pictures",
-        )
+        how = "use another source: this one may need a browser, or consist of pictures"
+        raise unavailable(f"{url} contains no text", "no_text", how)
     return Page(
         url=url, title=" ".join(normalized(found or title or url).split())[:300], text=text, published=published
     )
@@ -88,21 +81,12 @@ def decoded(content: bytes, charset: str = "") -> str:
 
 def missing(package: str) -> ToolError:
     """Return the error for a package of the extra ``web`` that is not installed."""
-    return ToolError(
-        f"the package {package} is not installed",
-        type="missing_extra",
-        class_=FailureClass.UNAVAILABLE,
-        next_action='install it: pip install "leadhand[web]"',
-    )
+    how = 'install it: pip install "leadhand[web]"'
+    return unavailable(f"the package {package} is not installed", "missing_extra", how)
 
 
 def _unreadable(url: str, error: Exception) -> ToolError:
-    return ToolError(
-        f"{url} cannot be read: {type(error).__name__}",
-        type="unreadable",
-        class_=FailureClass.UNAVAILABLE,
-        next_action="use another source",
-    )
+    return unavailable(f"{url} cannot be read: {type(error).__name__}", "unreadable", "use another source")
 
 
 def _html(text: str, url: str) -> tuple[str, str, str]:

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 from leadhand.core.errors import FailureClass, ToolError
 from leadhand.ports.retry_after import retry_after
-from leadhand.tools.services import class_of
+from leadhand.tools.services import class_of, unavailable
 
 if TYPE_CHECKING:
     import aiohttp
@@ -252,12 +252,7 @@ def shown(url: str) -> str:
 
 
 def _refused(message: str, kind: str = "refused_url") -> ToolError:
-    return ToolError(
-        message,
-        type=kind,
-        class_=FailureClass.UNAVAILABLE,
-        next_action="use another source, at a public http or https URL",
-    )
+    return unavailable(message, kind, "use another source, at a public http or https URL")
 
 
 def _failed(

@@ -9,11 +9,12 @@ from dataclasses import asdict, replace
 from functools import partial
 from threading import Event
 
-from leadhand.core.errors import FailureClass, ToolError
+from leadhand.core.errors import ToolError
 from leadhand.core.value import is_object
 from leadhand.engine.calls.permits import outside
 from leadhand.engine.threads import Threads
 from leadhand.ports import ContextStore, Library, Page, PartialResults, Web
+from leadhand.tools.services import unavailable
 
 from . import bundled
 from .documents import SCHEME, LocalDocuments
@@ -41,9 +42,8 @@ class OfflineLibrary:
     async def fetch(self, url: str) -> Page:
         page = await asyncio.to_thread(bundled.find, url)
         if page is None:
-            raise _absent(
-                f"{url[:200]} is not among the documents that can be read offline", "do not start the run offline"
-            )
+            what = f"{url[:200]} is not among the documents that can be read offline"
+            raise unavailable(what, "no_such_document", "do not start the run offline")
         return page
 
 
@@ -135,7 +135,7 @@ class DocumentsFirst:
         await self._refresh()
         page = await asyncio.to_thread(self._documents.find, url)
         if page is None:
-            raise _absent(f"there is no {url[:200]}", "use a URL that web_search returned")
+            raise unavailable(f"there is no {url[:200]}", "no_such_document", "use a URL that web_search returned")
         return page
 
     async def _refresh(self) -> None:
@@ -157,7 +157,3 @@ class DocumentsFirst:
                 await self._threads.run(partial(self._documents.refresh, stopped.is_set))
             finally:
                 stopped.set()
-
-
-def _absent(what: str, how: str) -> ToolError:
-    return ToolError(what, type="no_such_document", class_=FailureClass.UNAVAILABLE, next_action=how)

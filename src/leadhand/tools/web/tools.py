@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from leadhand.core.errors import FailureClass, ToolError
+from leadhand.core.errors import ToolError
 from leadhand.core.tool import Source, ToolReturn
 from leadhand.core.value import Json, compact_json, objects_of
 from leadhand.flows.passages import said
 from leadhand.ports import Library, Page, PartialResults, ToolContext
 from leadhand.tools.decorator import tool
+from leadhand.tools.services import unavailable
 
 from .passages import MOST_CHOSEN, best, passages, source_id
 
@@ -69,12 +70,8 @@ async def web_fetch(url: str, focus: str = "", *, context: ToolContext) -> ToolR
 
 def _library(context: ToolContext) -> Library:
     if context.library is None:
-        raise ToolError(
-            "this process has no library of sources",
-            type="no_library",
-            class_=FailureClass.UNAVAILABLE,
-            next_action="pass a leadhand.ports.Library in ToolContext(library=…)",
-        )
+        how = "pass a leadhand.ports.Library in ToolContext(library=…)"
+        raise unavailable("this process has no library of sources", "no_library", how)
     return context.library
 
 
