@@ -125,7 +125,7 @@ async def test_an_address_where_nobody_answers_names_the_setting_to_correct(
 ) -> None:
     failure = await failure_of(client.get("valhalla", url.format(unused_port()), {}))
     assert (failure.class_, failure.type) == (class_, type)
-    assert ("Valhalla" in failure.message, "LEADHAND_VALHALLA_URL" in failure.next_action) == (True, True)
+    assert "LEADHAND_VALHALLA_URL" in failure.next_action
     assert store.kept == {}
 
 

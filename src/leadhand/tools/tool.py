@@ -185,7 +185,7 @@ def _specification(fields: dict[str, Any]) -> ToolSpec:
     except ValidationError as error:
         fault = error.errors()[0]
         what = f"the tool {fields['name']} has {str(fault['loc'][0]).removesuffix('_s')}={shown(fault['input'])}"
-        raise UsageError(what, f"{fault['msg']}.") from error
+        raise UsageError(what, f"{fault['msg'].replace('Input', 'It', 1)}.") from error
 
 
 def is_async(function: Callable[..., Any]) -> bool:

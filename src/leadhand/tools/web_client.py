@@ -94,7 +94,8 @@ class AiohttpWeb:
 
         def stay(to: URL) -> None:
             if key and to.origin() != at.origin():
-                raise unavailable(f"it redirects to {to.host}, which does not get the key", "redirected", "")
+                what = f"{rules.title} redirects to {to.host}, which does not get its key"
+                raise unavailable(what, "redirected", "")
 
         try:
             at = checked_url(url).extend_query(params)
@@ -105,9 +106,7 @@ class AiohttpWeb:
             failure = error.failure
             address = setting(service) if service in SERVICES else "its URL"
             how = f"check the network (and HTTPS_PROXY), or correct {address}"
-            raise ToolError(
-                f"{rules.title}: {failure.message}", type=failure.type, class_=failure.class_, next_action=how
-            ) from error
+            raise ToolError(failure.message, type=failure.type, class_=failure.class_, next_action=how) from error
 
 
 def _reply(response: aiohttp.ClientResponse, content: bytes) -> WebReply:
