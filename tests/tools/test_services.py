@@ -41,10 +41,6 @@ def test_a_refusal_says_which_setting_to_correct() -> None:
     assert "BRAVE_API_KEY" in failure("brave", 401).next_action
 
 
-def test_the_reason_a_service_gives_is_passed_on() -> None:
-    assert "no such day" in failure("open-meteo", 400, {"error": "no such day"}).message
-
-
 def test_a_rate_limit_carries_the_wait_that_was_asked_for() -> None:
     assert failure("valhalla", 429, **{"retry-after": "12"}).retry_after_s == 12
 
@@ -59,9 +55,3 @@ def test_a_body_of_any_other_shape_is_a_failure_of_the_service(body: object) -> 
 def test_a_setting_points_a_service_to_another_server(name: str) -> None:
     assert base_url(name, {setting(name): "http://localhost/maps/ "}) == "http://localhost/maps"
     assert base_url(name, {setting(name): "  "}) == base_url(name, {}) == SERVICES[name].url
-
-
-@pytest.mark.parametrize("name", ["nominatim", "valhalla"])
-def test_openstreetmap_is_asked_once_a_second_and_its_answers_are_kept(name: str) -> None:
-    assert SERVICES[name].seconds_between == 1
-    assert SERVICES[name].kept_s >= 86_400

@@ -84,15 +84,6 @@ async def test_a_get_carries_its_parameters_and_who_we_are(client: AiohttpWeb, s
     assert "github.com/leadhand/leadhand" in request.headers["User-Agent"]
 
 
-async def test_a_post_carries_json(client: AiohttpWeb, server: Server) -> None:
-    async def echo(request: web.Request) -> web.StreamResponse:
-        return web.json_response({"method": request.method, "body": await request.json()})
-
-    server.handler = echo
-    reply = await client.post("valhalla", server.url, {"costing": "auto"})
-    assert reply.body == {"method": "POST", "body": {"costing": "auto"}}
-
-
 @pytest.mark.parametrize(
     ("body", "charset"),
     [*((body, "utf-8") for body in (b"<html>", b"", b"[" * 100_000)), (b"f\xc3\xbcr", "klingon")],
