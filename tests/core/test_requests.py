@@ -10,15 +10,16 @@ from core.histories import History, failure
 from core.own import assigned, current, decided, history_of
 from leadhand.core import decide as do
 from leadhand.core import events as ev
-from leadhand.core.approval import Approval
+from leadhand.core.approval import Approval, Question
 from leadhand.core.decide import due
 from leadhand.core.decide.requests import repeated, why_refused
 from leadhand.core.errors import FailureClass
+from leadhand.core.ids import question_id
 from leadhand.core.limits import Money
 from leadhand.core.outcome import FlowAnswer
 from leadhand.core.tool import Delegate, Effect
 from leadhand.core.words.failures import needs_failed
-from leadhand.core.work_order import Subtask, WorkOrder
+from leadhand.core.work_order import OpenCall, Subtask, WorkOrder
 from leadhand.core.work_result import Review
 from leadhand.core.worker import ALL_TOOLS, Worker
 
@@ -279,6 +280,23 @@ def test_what_was_left_out_is_left_out_once_and_may_be_supplied():
     assert wants(history, "skip", B)
 
     assert wants(history, "supply", B, summary="three") == ""
+
+
+@pytest.mark.parametrize("kind", ["approval", "question"])
+@pytest.mark.parametrize("first", ["asked", "skipped"])
+def test_nobody_is_asked_for_a_step_that_was_left_out(kind: str, first: str):
+    history = ordered(Subtask(name="a"))
+    attempt, call_id = current(history, A).attempt, f"{A}/t1/c0"
+    open_call = OpenCall(call_id=call_id if kind == "approval" else question_id(call_id, 1), kind=kind, tool="send")
+    history.write(ev.AttemptParked(attempt=attempt, open_calls=(open_call,)))
+    approval = Approval(approval_id=call_id, attempt=attempt, tool="send", args={}, effect=Effect.ONCE)
+    ask = do.Ask(approval if kind == "approval" else Question(id=open_call.call_id, text="which one?"))
+    if first == "asked":
+        assert history.command(ask)
+    assert wants(history, "skip", A) == ""
+
+    assert (first == "asked") or not history.command(ask)
+    assert (history.state.asking, history.state.unanswered) == ({}, {})
 
 
 @pytest.mark.parametrize("may_approve", [True, False])

@@ -43,6 +43,7 @@ began = st.builds(
 SCOPES = ("a", "b", "c", "d")
 # A ceiling has room for a few calls at once, so that many do not fit only because of what others have reserved.
 ceilings = st.tuples(*(st.none() | st.integers(0, most) for most in (9, 120, 120)))
+of_run = st.tuples(*(st.none() | st.integers(*span) for span in ((1, 9), (1, 120), (0, 120))))
 trees = st.tuples(*(st.none() | st.integers(0, number) for number in range(len(SCOPES) - 1)), st.just(None)).map(
     lambda drawn: (None, *drawn[:-1])
 )
@@ -193,7 +194,7 @@ def scope_books(connection: Connection) -> dict[str, tuple[list[int | None], lis
     return {scope: (row[:3], row[3:6], row[6:]) for scope, *row in rows}
 
 
-@given(histories, ceilings, trees, st.tuples(*(ceilings for _ in SCOPES)))
+@given(histories, of_run, trees, st.tuples(*(ceilings for _ in SCOPES)))
 def test_no_interleaving_spends_more_than_the_ceiling(
     history: list[list[list[Any]]],
     ceiling: tuple[int | None, int | None, int | None],

@@ -11,6 +11,7 @@ from leadhand.core import events as ev
 from leadhand.core.approval import Approval, Question
 from leadhand.core.errors import Failure, FailureClass, Refused
 from leadhand.core.evolve import foreseen
+from leadhand.core.ids import asking_call, step_of, step_of_call
 from leadhand.core.outcome import FlowAnswer, concluded
 from leadhand.core.relations import is_work, open_plan, open_question
 from leadhand.core.run import RUN, RunStatus
@@ -58,11 +59,22 @@ class Ask(NamedTuple):
         if not isinstance(asked, Approval):
             if asked.id in state.questions:
                 raise Refused(f"{asked.id} was already asked")
+            if call := asking_call(asked.id):
+                _check_open(state, step_of_call(call), asked.id)
             return [ev.QuestionAsked(question=asked)]
         before = state.approvals.get(asked.approval_id)
         if before is not None and before.attempt == asked.attempt:
             raise Refused(f"{asked.approval_id} was already requested")
+        if asked.kind != "plan":
+            _check_open(state, step_of(asked.attempt), asked.approval_id)
         return [ev.ApprovalRequested(approval=asked.evolve(asked_at=now))]
+
+
+def _check_open(state: RunState, key: str, call_id: str) -> None:
+    """Raise Refused if a step does not wait for a call any more, as after a person has skipped it."""
+    step = state.steps.get(key)
+    if step is None or step.open_call(call_id) is None:
+        raise Refused(f"{call_id} is not open")
 
 
 class Expire(NamedTuple):

@@ -339,8 +339,12 @@ def settled(state: RunState, entry: ev.Entry, event: ev.StepSettled) -> None:
 
 def ended(state: RunState, step: StepState, by: str) -> dict[str, Any]:
     """Return what changes of a step when its attempt is over: only what it has done is left of it. Its open approvals
-    are withdrawn."""
+    and questions are withdrawn."""
     for call in step.attempt.open_calls if step.attempt is not None else ():
+        if call.call_id in state.unanswered:
+            del state.unanswered[call.call_id]
+            question = state.questions[call.call_id]
+            state.questions[call.call_id] = question.evolve(reply=question.default, by=by)
         if call.call_id in state.asking:
             del state.asking[call.call_id]
             status, reason = (ApprovalStatus.DENIED, "") if by else (ApprovalStatus.EXPIRED, EXPIRED)
