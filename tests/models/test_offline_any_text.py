@@ -138,6 +138,7 @@ def dropped(request: str, words: list[str]) -> list[str]:
 @example(["2026-12-24", "and", "rain"])
 @example(["in", "Paris", "on", "Friday", ":", "weather", "?", "and", "Oslo", "?"])
 @example(["weather", "in", "Paris", "and", "museum", "in", "Oslo"])
+@example(["Paris", "weather", "Paris", "how far"])
 @given(st.lists(st.sampled_from([*EVIDENCE, *GLUE]), min_size=1, max_size=14))
 def test_every_content_word_is_in_a_call_or_in_a_gap(words: list[str]) -> None:
     assert dropped(" ".join(words), words) == []

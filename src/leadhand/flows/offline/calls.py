@@ -87,7 +87,8 @@ class Calls:
             if not is_read:
                 *_, last = clauses = list(group)
                 self._gap(clauses[0].start, last.stop, "no registered tool covers it")
-        known = SAID.union(*(ask.offer.about for ask in self._asks if ask.offer))
+        other = (WORDS[kind] for kind in _BUILT_IN.keys() - {ask.kind for ask in self._asks})
+        known = SAID.difference(*other).union(*(ask.offer.about for ask in self._asks if ask.offer))
         values = [f"{value}".casefold() for _, _, args in self.found.values() for value in args.values()]
         values += [mark.value for ask in self._asks if ask.kind == "route" for mark in ask.of("day")]
         shown = "\n".join([*values, *self.cannot]).casefold()
