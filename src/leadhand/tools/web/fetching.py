@@ -170,7 +170,11 @@ class PageFetcher:
 
         if self._session is None:
             connector = aiohttp.TCPConnector(
-                resolver=self._resolver, socket_factory=connect, use_dns_cache=False, force_close=True, limit=AT_ONCE
+                resolver=self._resolver,
+                socket_factory=connect,
+                use_dns_cache=False,
+                force_close=not self._proxies,  # only those of services are used again
+                limit=AT_ONCE,
             )
             self._session = aiohttp.ClientSession(
                 connector=connector,
