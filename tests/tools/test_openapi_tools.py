@@ -23,8 +23,7 @@ from leadhand.core.tool import Effect
 from leadhand.engine.gate import schema_problems
 from leadhand.engine.tool_returns import Unreadable, returned_value
 from leadhand.ports import ToolContext
-from leadhand.tools.openapi.operations import Parameter
-from leadhand.tools.openapi.requests import query_of
+from leadhand.tools.openapi.operations import FORM, pairs
 from leadhand.tools.openapi.source import openapi
 from leadhand.tools.web import fetching
 from leadhand.tools.web.fetching import PageFetcher, is_public
@@ -88,7 +87,7 @@ def act(tmp_path: Path, api: Api, context: ToolContext) -> Callable[..., Any]:
 async def test_up_to_twenty_operations_are_tools_with_the_effects_of_their_methods() -> None:
     async with tools_of(PETSTORE, base_url="http://127.0.0.1:1") as tools:
         specs = tools["specs"]
-    assert len(specs) == 20
+    assert len(specs) == 19  # an upload of a file is left out
     assert {name: specs[name].effect for name in ("getPetById", "updatePet", "deletePet", "addPet")} == {
         "getPetById": Effect.PURE,
         "updatePet": Effect.IDEMPOTENT,
@@ -139,19 +138,39 @@ PIPES = {"name": "id", "in": "query", "style": "pipeDelimited"}
 ALIAS = b"openapi: 3.1.0\npaths: {/a: &a {get: {}}, /b: *a}\n"
 
 
-@pytest.mark.parametrize("parameter", [MATRIX, PIPES])
-async def test_an_operation_that_cannot_be_sent_is_left_out_unless_it_is_wanted(
-    tmp_path: Path, parameter: dict[str, Any]
+@pytest.mark.parametrize(
+    "operation",
+    [
+        {"path": "/{id}", "parameters": [MATRIX]},
+        {"path": "/{id}", "parameters": []},
+        {"parameters": [{**PIPES, "required": True}]},
+        {"parameters": [{"name": "id", "in": "cookie", "required": True}]},
+        {"parameters": [{"name": "id", "in": "query", "required": True, "content": {"application/json": {}}}]},
+        {"requestBody": {"content": {"multipart/form-data": {}}}},
+        {"requestBody": {"content": {"application/octet-stream": {}}}},
+        {"requestBody": {"content": {FORM: {"encoding": {"a": {"style": "deepObject"}}}}}},
+        {"servers": [{"url": "https://elsewhere.test"}]},
+    ],
+)
+async def test_an_operation_that_cannot_be_sent_is_left_out_and_named(
+    tmp_path: Path, operation: dict[str, Any], caplog: pytest.LogCaptureFixture
 ) -> None:
-    content = document(path="/{id}", parameters=[parameter], **AT)
-    (unfit,) = content["paths"].values()
+    own = {"servers": operation.pop("servers")} if "servers" in operation else {}
+    content = document(**operation, **AT)
+    next(iter(content["paths"].values()))["post"] |= own
     content["paths"]["/b"] = {"get": {"responses": {}, "operationId": "fit"}}
-    path = tmp_path / "things.json"
-    path.write_text(json.dumps(content))
+    path = written(tmp_path, content)
 
     assert [each.name for each in await openapi(path).connect({}).tools()] == ["fit"]
-    with pytest.raises(ConfigurationError, match="style"):
-        await openapi(path, include=[f"{next(iter(unfit)).upper()} /*"]).connect({}).tools()
+    assert "act" in caplog.records[0].getMessage()
+    with pytest.raises(ConfigurationError, match="act"):
+        await openapi(path, include=[f"POST {operation.get('path', '/things')}"]).connect({}).tools()
+
+
+async def test_an_optional_parameter_that_cannot_be_sent_is_no_argument(act: Any, api: Api) -> None:
+    parameters = [PIPES, {"name": "seen", "in": "cookie"}, {"name": "n", "in": "query"}]
+    await act(document(method="get", parameters=parameters), {"n": 1})
+    assert (api.received[0].query, "Cookie" in api.received[0].headers) == ([("n", "1")], False)
 
 
 async def test_words_of_yaml_stay_words(tmp_path: Path) -> None:
@@ -169,13 +188,13 @@ async def test_words_of_yaml_stay_words(tmp_path: Path) -> None:
     ("content", "how"),
     [
         (json.dumps({"swagger": "2.0", "paths": {}}), "npx swagger2openapi"),
-        ("<html><body>API</body></html>", "version 3"),
+        ("<html><body>API</body></html>", "openapi.json"),
         ("{broken", "version 3"),
         (b"\xff\xfe\x00", "version 3"),
         (ALIAS, "version 3"),
         (json.dumps(document()), "base_url"),
         (json.dumps(document(servers=[{"url": "https://{region}.test"}])), "base_url"),
-        (json.dumps({"openapi": "3.1.0", "paths": {}}), "none"),
+        (json.dumps({"openapi": "3.1.0", "paths": {}, **AT}), "another document"),
         (json.dumps(document(requestBody={"$ref": "other.yaml#/Body"}, **AT)), "redocly"),
         (
             json.dumps(document(requestBody=LOOP, components={"x": LOOP}, **AT)),
@@ -221,14 +240,14 @@ async def test_include_chooses_operations(include: list[str], names: Any) -> Non
     [
         (["pets/list-all", "pets.list-all"], ["pets_list_all", "pets_list_all_2"]),
         ([None, None], ["get_a_id", "get_b"]),
-        (["2nd", "x" * 90], ["call_2nd", None]),
+        (["2nd", "x" * 90], ["_2nd", None]),
     ],
 )
 async def test_operations_get_names_that_models_and_orders_can_use(
     tmp_path: Path, ids: list[str | None], names: list[str | None]
 ) -> None:
     operations = [{**OK, **({"operationId": each} if each else {})} for each in ids]
-    paths = {path: {"get": each} for path, each in zip(("/a/{id}", "/b"), operations, strict=True)}
+    paths = {path: {"get": each} for path, each in zip(("/a/id", "/b"), operations, strict=True)}
     path = written(tmp_path, {"openapi": "3.1.0", "paths": paths})
     async with tools_of(path, base_url="http://127.0.0.1:1") as tools:
         found = [*tools["specs"]]
@@ -251,61 +270,26 @@ def test_a_source_is_named_after_its_file_or_host(document: str, name: str) -> N
 TEXT = st.text(st.characters(codec="utf-8"), min_size=1, max_size=12)
 SCALARS = TEXT | st.integers() | st.booleans()
 LISTS = st.lists(SCALARS, min_size=1, max_size=4)
-OBJECTS = st.dictionaries(TEXT, SCALARS, min_size=1, max_size=4)
-NAMES = TEXT.filter(lambda name: not {*"[]"}.intersection(name))
-NESTED = st.recursive(SCALARS, lambda inner: st.dictionaries(NAMES, inner, min_size=1, max_size=3), max_leaves=5)
 
 
 def plain(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value)
 
 
-@given(value=SCALARS | LISTS | OBJECTS, name=TEXT)
-@pytest.mark.parametrize(
-    ("style", "explode", "delimiter"),
-    [("form", True, ""), ("form", False, ",")],
-)
-def test_a_query_parses_back_to_what_was_given(
-    style: str, explode: bool, delimiter: str, value: Any, name: str
-) -> None:
-    parameter = Parameter("x", name, "query", style, explode, False)
-    sent = [each.split("=") for each in query_of(parameter, value)]
-    pairs = [(unquote(key, errors="strict"), each) for key, each in sent]
-    if explode and isinstance(value, dict):
-        assert [(key, unquote(each)) for key, each in pairs] == [(key, plain(each)) for key, each in value.items()]
-        return
-    assert {key for key, _ in pairs} == {name}
-    items = [each for _, each in pairs] if explode else pairs[0][1].split(delimiter)
-    flat = [part for pair in value.items() for part in pair] if isinstance(value, dict) else value
-    expected = [plain(each) for each in (flat if isinstance(flat, list) else [flat])]
-    assert [unquote(each) for each in items] == expected
-
-
-@given(value=st.dictionaries(NAMES, NESTED, min_size=1, max_size=3), name=NAMES)
-def test_a_deep_object_parses_back_to_what_was_given(value: dict[str, Any], name: str) -> None:
-    found: dict[str, Any] = {}
-    for pair in query_of(Parameter("x", name, "query", "deepObject", True, False), value):
-        key, _, text = pair.partition("=")
-        head, *rest = key.removesuffix("%5D").replace("%5D%5B", "%5B").split("%5B")
-        assert unquote(head) == name
-        at = found
-        for each in rest[:-1]:
-            at = at.setdefault(unquote(each), {})
-        at[unquote(rest[-1])] = unquote(text)
-
-    def as_texts(each: Any) -> Any:
-        return {key: as_texts(part) for key, part in each.items()} if isinstance(each, dict) else plain(each)
-
-    assert found == as_texts(value)
+@given(value=SCALARS | LISTS, name=TEXT)
+@pytest.mark.parametrize("explode", [True, False])
+def test_a_query_parses_back_to_what_was_given(explode: bool, value: Any, name: str) -> None:
+    sent = [each.split("=") for each in pairs(name, value, explode=explode)]
+    assert {unquote(key, errors="strict") for key, _ in sent} == {name}
+    items = [each for _, each in sent] if explode else sent[0][1].split(",")
+    assert [unquote(each) for each in items] == [*map(plain, value if isinstance(value, list) else [value])]
 
 
 PLACED = [
     {"name": "id", "in": "path", "required": True, "schema": {"type": "string"}},
     {"name": "id", "in": "query", "schema": {"type": "array", "items": {"type": "string"}}},
-    {"name": "filter[x]", "in": "query", "style": "deepObject", "schema": {"type": "object"}},
-    {"name": "where", "in": "query", "content": {"application/json": {"schema": {"type": "object"}}}},
+    {"name": "filter[x]", "in": "query", "explode": False, "schema": {"type": "array"}},
     {"name": "X-Tags", "in": "header", "schema": {"type": "array", "items": {"type": "string"}}},
-    {"name": "seen", "in": "cookie", "schema": {"type": "boolean"}},
     {"name": "Authorization", "in": "header", "schema": {"type": "string"}},
 ]
 
@@ -314,38 +298,35 @@ async def test_parameters_arrive_in_their_places(act: Any, api: Api) -> None:
     args = {
         "id": "a/b?ü",
         "query_id": ["1", "2,3"],
-        "filter_x": {"a": {"b": 1}},
-        "where": {"n": [1]},
+        "filter_x": ["a", 1],
         "X-Tags": ["x", "ö y"],
-        "seen": True,
     }
     await act(document(method="get", path="/things/{id}", parameters=PLACED), args)
     (seen,) = api.received
     assert seen.line == "GET /things/a%2Fb%3F%C3%BC"
-    assert seen.query == [("id", "1"), ("id", "2,3"), ("filter[x][a][b]", "1"), ("where", '{"n":[1]}')]
-    assert (seen.headers["X-Tags"], seen.headers["Cookie"]) == ("x,ö y", "seen=true")
+    assert seen.query == [("id", "1"), ("id", "2,3"), ("filter[x]", "a,1")]
+    assert seen.headers["X-Tags"] == "x,ö y"
     assert "Authorization" not in seen.headers
 
 
 @pytest.mark.parametrize(
     ("name", "value"),
-    [("id", each) for each in ("..", ".", "", "../x", "a/../b", "a\\..\\b", "a/..")]
+    [("id", each) for each in ("..", ".", "", "../x", "a/../b", "a\\..\\b", "a/..", {"a": 1})]
     + [("X", "a\r\nHost: b"), ("X", "\0")],
 )
-async def test_no_value_leaves_its_part_of_a_request(act: Any, api: Api, name: str, value: str) -> None:
-    parameters = [{**PLACED[0]}, {"name": "X", "in": "header", "schema": {"type": "string"}}]
+async def test_no_value_leaves_its_part_of_a_request(act: Any, api: Api, name: str, value: Any) -> None:
+    parameters = [{**PLACED[0], "schema": {}}, {"name": "X", "in": "header", "schema": {"type": "string"}}]
     with pytest.raises(ToolError) as refused:
         await act(document(method="delete", path="/things/{id}", parameters=parameters), {"id": "a", name: value})
     assert refused.value.failure.type == "bad_arguments"
     assert api.received == []
 
 
-BODY = {"name": "ü&=", "tags": ["a", "b"], "deep": {"n": 1}, "file": "content\n"}
+BODY = {"name": "ü&=", "tags": ["a", "b"], "deep": {"n": 1}, "no": None, "none": []}
 PROPERTIES: dict[str, Any] = {
     "name": {"type": "string"},
     "tags": {"type": "array", "items": {"type": "string"}},
     "deep": {"type": "object"},
-    "file": {"type": "string", "format": "binary"},
 }
 
 
@@ -355,32 +336,25 @@ PROPERTIES: dict[str, Any] = {
         ("application/json", BODY),
         ("application/vnd.api+json", [1, None]),
         ("application/x-www-form-urlencoded", BODY),
-        ("multipart/form-data", BODY),
-        ("text/plain", "ü"),
-        ("application/xml", "<a/>"),
     ],
 )
 async def test_a_body_arrives_as_its_media_type_says(act: Any, api: Api, media_type: str, value: Any) -> None:
     schema = {} if not isinstance(value, dict) else {"type": "object", "properties": PROPERTIES}
-    content = {"text/csv": {}, media_type: {"schema": schema}} if "plain" not in media_type else {media_type: {}}
-    content = {media_type: {"schema": schema}} if "xml" in media_type else content
+    content = {"text/csv": {}, media_type: {"schema": schema}}
     await act(document(requestBody={"required": True, "content": content}), {"body": value})
     (seen,) = api.received
     assert seen.headers["Content-Type"].partition(";")[0] == media_type
     if "json" in media_type:
         assert json.loads(seen.body) == value
-    elif isinstance(value, str):
-        assert seen.body.decode() == value
     else:
-        file = b"content\n" if "multipart" in media_type else "content\n"
-        assert seen.form == {"name": ["ü&="], "tags": ["a", "b"], "deep": ['{"n":1}'], "file": [file]}
+        assert seen.form == {"name": ["ü&="], "tags": ["a", "b"], "deep": ['{"n":1}']}
 
 
 async def test_a_body_and_a_parameter_of_one_name_are_two_arguments(act: Any, api: Api) -> None:
     parameters = [{"name": "body", "in": "query", "schema": {"type": "string"}}]
     content = {"application/json": {"schema": {"type": "object"}}}
     given = document(parameters=parameters, requestBody={"content": content})
-    await act(given, {"body": "q", "request_body": {"body": 1}})
+    await act(given, {"body": "q", "body_body": {"body": 1}})
     assert (api.received[0].query, json.loads(api.received[0].body)) == ([("body", "q")], {"body": 1})
 
 
@@ -420,7 +394,7 @@ SCHEMES = {
     [
         ("head", ("X-Key", "a:b")),
         ("ask", ("key", "a:b")),
-        ("crumb", ("Cookie", "sid=a%3Ab")),
+        ("crumb", ("Cookie", "sid=a:b")),
         ("bearer", ("Authorization", "Bearer a:b")),
         ("login", ("Authorization", "Bearer a:b")),
         ("basic", ("Authorization", "Basic YTpi")),
@@ -435,15 +409,6 @@ async def test_keys_from_the_environment_go_where_their_scheme_says(
     assert where in {**api.received[0].headers, **dict(api.received[0].query)}.items()
     with pytest.raises(ConfigurationError, match="TOKEN"):
         openapi("things.json", headers={scheme: "env:TOKEN"}).connect({})
-
-
-async def test_what_has_its_own_server_gets_no_keys_of_another(act: Any, api: Api) -> None:
-    other = api.url.replace(HERE, "localhost")
-    given = document(method="get", servers=[{"url": other}])
-    given["paths"]["/things"]["get"]["servers"] = [{"url": api.url}]
-    with pytest.raises(ToolError) as refused:  # it is another origin, which may not be private
-        await act(given, base_url=None, headers={"X-Key": "secret"})
-    assert (refused.value.failure.type, api.received) == ("private_address", [])
 
 
 # --- what comes back -------------------------------------------------------------------------------------------------
@@ -486,7 +451,7 @@ async def test_what_has_no_schema_is_returned_as_it_is_or_described(
 ) -> None:
     api.answers["*"] = answer
     found = await act(document(method="get"))
-    assert found == value or found == {**value, "sha256": found["sha256"]}
+    assert found == value
 
 
 @pytest.mark.parametrize(

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from fnmatch import fnmatchcase
 from hashlib import sha256
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol, TypeVar, runtime_checkable
 
 from leadhand.core.errors import ConfigurationError
-from leadhand.core.tool import ToolSpec
+from leadhand.core.tool import Effect, ToolSpec
 from leadhand.tools.tool import Tool
 
+T = TypeVar("T")
 LONGEST_NAME = 64
 """Characters of a tool's name that every provider of models takes."""
 
@@ -62,6 +64,26 @@ def name_of(text: str) -> str:
     found = found if found.isidentifier() else f"_{found}"
     tail = f"_{sha256(text.encode()).hexdigest()[:8]}" if len(found) > LONGEST_NAME else ""
     return f"{found[: LONGEST_NAME - len(tail)]}{tail}"
+
+
+def chosen(
+    whose: str, offered: Sequence[tuple[T, Sequence[str]]], include: Sequence[str], effects: Mapping[str, Effect]
+) -> list[tuple[T, Sequence[str], Effect | None]]:
+    """Return what a project uses of what a source offers, each thing with its names (first its own), and with the
+    effect that the project gives it: that of the first pattern that fits; None leaves it to the source.
+
+    Raises ConfigurationError for a pattern that fits no name.
+    """
+    for pattern in (*include, *effects):
+        if not any(fnmatchcase(name, pattern) for _, names in offered for name in names):
+            known = ", ".join(names[0] for _, names in offered[:20])
+            raise ConfigurationError(f"{whose} offers nothing named {pattern}", f"Choose from: {known or 'nothing'}.")
+
+    def fitting(patterns: Iterable[str], names: Sequence[str]) -> Iterator[str]:
+        return (pattern for pattern in patterns if any(fnmatchcase(name, pattern) for name in names))
+
+    used = (each for each in offered if not include or any(fitting(include, each[1])))
+    return [(each, names, effects.get(next(fitting(effects, names), ""))) for each, names in used]
 
 
 def from_environment(given: Mapping[str, str], environment: Mapping[str, str], whose: str) -> dict[str, str]:

@@ -1,15 +1,5 @@
 """The connection to an API: its tools, the requests that their calls make, and what the responses mean.
 
-===================  ============  ========================================================
-status               class         type
-===================  ============  ========================================================
-401, 403, 407        unavailable   ``http_401``, with the keys that the operation asks for
-408, 5xx             transient     ``http_503``, with Retry-After
-429                  rate_limited  ``http_429``, with Retry-After
-any other 4xx        invalid       ``http_404``, with the beginning of what the API says
-a redirect           unavailable   ``redirected``; GET follows up to five of the same origin
-===================  ============  ========================================================
-
 Addresses that are not public are used only if a person named one: with ``base_url``, in a file, or in a document at
 such an address. Keys are sent to the origin of the API only.
 """
@@ -24,7 +14,7 @@ from collections.abc import Mapping
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from leadhand.core.errors import ConfigurationError, FailureClass, ToolError
 from leadhand.core.tool import Effect, PinnedOperation, ToolSpec
@@ -37,8 +27,7 @@ from leadhand.tools.tool import Tool
 from leadhand.tools.web import fetching, index
 
 from .document import Document, OpenApiSettings, is_url
-from .operations import Operation, address, is_json, operations
-from .requests import Keys, Request, keys_of, request_of
+from .operations import ACCEPT, Keys, Operation, invalid, is_json, keys_of, operations
 
 if TYPE_CHECKING:
     from aiohttp import ClientResponse
@@ -49,17 +38,6 @@ MOST_TOOLS = 20
 MOST_FOUND = 10
 LONGEST_REASON = 1_000
 """Characters of the body of a failure that are reported."""
-_ANY = {"type": "object"}
-_STRONGEST = (Effect.ONCE, Effect.IDEMPOTENT, Effect.PURE)
-
-
-class _Api(NamedTuple):
-    """A document as it was read: its operations by name, and the API, which ``may_be_private``."""
-
-    operations: dict[str, Operation]
-    base: URL
-    may_be_private: bool
-    keys: Keys
 
 
 class OpenApiConnection:
@@ -70,61 +48,65 @@ class OpenApiConnection:
         name = self._name = settings.name
         self._settings, self._headers = settings, headers
         self._search, self._describe, self._call = (f"{name}_{each}" for each in ("search", "describe", "call"))
+        self._how = f"find one with {self._search}"
         self._public, self._any = fetching.PageFetcher(), fetching.PageFetcher(allowed=lambda _address: True)
-        self._api: _Api | None = None
+        self._operations: dict[str, Operation] = {}
+        """By name; none before the document is read."""
+        self._keys, self._base, self._fetcher = Keys(), "", self._public
+        self._digest, self._tag = "", ""  # of the document, as it was read; the tag is its ETag
 
     async def aclose(self) -> None:
         """Close the connections to the API."""
         await self._public.aclose()
         await self._any.aclose()
 
-    # --- the document ------------------------------------------------------------------------------------------------
-
-    async def _read(self) -> _Api:
-        """Return the document as it is now. Raises ConfigurationError."""
-        from yarl import URL
-
-        where, base_url = self._settings.document, self._settings.base_url.rstrip("/")
-        url = where if is_url(where) else ""
+    async def _read(self) -> dict[str, Operation]:
+        """Return the operations of the document as it is now; it is parsed if it changed. Raises ConfigurationError."""
+        where, tag, fetcher = self._settings.document, "", self._any
         try:
-            is_named = not url or await _is_private(fetching.checked_url(url))
-            fetcher = self._any if is_named else self._public
-            content = (await fetcher.fetch(url)).content if url else await asyncio.to_thread(Path(where).read_bytes)
-            document = await asyncio.to_thread(Document, content, where)
-            reserved = (self._search, self._describe, self._call)
-            found = await asyncio.to_thread(operations, document, self._settings.include, reserved, url, base_url)
-            keys = keys_of(document, self._headers)
-        except RecursionError as error:
-            how = "Correct the document."
-            raise ConfigurationError(f"{where} is nested too deeply, or refers to itself in a circle", how) from error
-        except (ToolError, OSError) as error:
-            how = f"Correct the file or URL of the API {self._name}, or try again when it is there."
-            why = getattr(error, "strerror", None) or error
-            raise ConfigurationError(f"the OpenAPI document {where} cannot be read: {why}", how) from error
-        base = URL(base_url or address(document, document.content.get("servers"), url))
-        may_be_private = (is_named or bool(base_url)) and await _is_private(base)
-        self._api = _Api({each.name: each for each in found}, base, may_be_private, keys)
-        return self._api
+            if is_url(where):
+                fetcher = self._any if await _is_private(fetching.checked_url(where)) else self._public
+                known = {"If-None-Match": self._tag} if self._tag else {}
+                received = await fetcher.fetch(where, headers={"Accept": ACCEPT, **known})
+                content, tag = received.content, received.tag
+            else:
+                content = await asyncio.to_thread(Path(where).read_bytes)
+            if (digest := sha256(content).hexdigest()) != self._digest:
+                self._operations, self._keys, self._base = await asyncio.to_thread(self._parsed, content)
+                self._fetcher = self._any if self._settings.base_url else fetcher
+            self._digest, self._tag = digest, tag
+        except (ToolError, OSError, RecursionError) as error:
+            if not (self._tag and isinstance(error, ToolError) and error.failure.type == "http_304"):
+                how = f"Correct the file or URL of the API {self._name}, or try again when it is there."
+                why = getattr(error, "strerror", None) or error
+                raise ConfigurationError(f"the OpenAPI document {where} cannot be read: {why}", how) from error
+        return self._operations
 
-    async def _pinned(self, name: str, digest: str) -> tuple[_Api, Operation]:
+    def _parsed(self, content: bytes) -> tuple[dict[str, Operation], Keys, str]:
+        """Return the operations of a document, the keys, and the address of its API. Raises ConfigurationError."""
+        document = Document(content, self._settings.document)
+        if not (base := self._settings.base_url or document.address()):
+            how = 'Say where it is: openapi(…, base_url="https://…"), or base_url in leadhand.toml.'
+            raise ConfigurationError(f"{document.where} does not say at which address its API is", how)
+        found = operations(document, self._settings, (self._search, self._describe, self._call))
+        return {each.name: each for each in found}, keys_of(document, self._headers), base.rstrip("/")
+
+    async def _pinned(self, name: str, digest: str) -> Operation:
         """Return an operation as a run has recorded it. Raises ToolError if the document has another one now."""
         try:
-            api = self._api or await self._read()
-            if name not in api.operations or api.operations[name].digest != digest:
-                api = await self._read()
+            for known in (self._operations, None):
+                found = (known or await self._read()).get(name)
+                if found is not None and found.digest == digest:
+                    return found
         except ConfigurationError as error:
             raise _unavailable(error.what, "unreadable_document", error.how) from error
-        if name in api.operations and api.operations[name].digest == digest:
-            return api, api.operations[name]
         how = "start a new run, which uses the document as it is now"
         raise _unavailable(f"the operation {name} of {self._name} has changed since the run began", "tool_changed", how)
-
-    # --- the tools ---------------------------------------------------------------------------------------------------
 
     async def tools(self) -> list[Tool[..., Any]]:
         """Return the operations as tools, or the three tools that lead to them. Raises ConfigurationError for a
         document that cannot be read or used."""
-        found, api, text = [*(await self._read()).operations.values()], f"the API {self._name}", {"type": "string"}
+        found, api, text = [*(await self._read()).values()], f"the API {self._name}", {"type": "string"}
         if len(found) <= MOST_TOOLS:
             return [
                 self._tool(each.name, each.description, each.arguments, each.effect, each.digest, output=each.output)
@@ -134,12 +116,13 @@ class OpenApiConnection:
         search = f"Search the {len(found)} operations of {api}{tags and f' ({tags})'} by what they do, in a few words."
         describe = f"Describe an operation of {api} by its name, as {self._search} returns it."
         call = f"Call an operation of {api} with the arguments that {self._describe} describes."
-        effect = min((each.effect for each in found), key=_STRONGEST.index)
+        effect = max((each.effect for each in found), key=[*Effect].index)
         pinned = {each.name: PinnedOperation(effect=each.effect, fingerprint=each.digest) for each in found}
+        given = {"type": "object", "description": f"Of the operation, as {self._describe} describes them."}
         return [
             self._tool(self._search, search, _object(query=text), Effect.PURE),
             self._tool(self._describe, describe, _object(operation=text), Effect.PURE),
-            self._tool(self._call, call, _object(operation=text, arguments=_ANY), effect, operations=pinned),
+            self._tool(self._call, call, _object(operation=text, arguments=given), effect, operations=pinned),
         ]
 
     def bind(self, spec: ToolSpec) -> Tool[..., Any]:
@@ -153,10 +136,10 @@ class OpenApiConnection:
         """Return a tool by its own name; that of a call of one operation of many is ``NAME_call.OPERATION``."""
         name, _, operation = own.partition(".")
         given = {"effect": effect, "origin": f"openapi:{self._name}", "fingerprint": digest, "toolset": self._name}
-        given |= {"timeout": self._settings.timeout}
-        of_many: dict[str, Any] = {self._search: self._found, self._describe: self._described}
-        of_many[self._call] = partial(self._called, operation, digest)
-        made = of_many.get(name) or partial(self._made, name, digest)
+        more |= {"timeout": self._settings.timeout}
+        called = partial(self._called, operation, digest)
+        of_many: Any = {self._search: self._found, self._describe: self._described, self._call: called}
+        made = of_many.get(name, partial(self._made, name, digest))
         tool: Tool[..., Any] = Tool.from_schema(name, description, parameters, made, **given, **more)
         if name == self._call:
             tool.check = partial(self._check, operation, digest)
@@ -165,25 +148,18 @@ class OpenApiConnection:
     def _check(self, name: str, digest: str, args: Mapping[str, Json], _caller: Caller | None = None) -> None:
         """Raise ToolError if a call would be refused, as far as that is known without reading the document."""
         if not name:
-            raise self._unknown(args.get("operation"))
-        found = self._api and self._api.operations.get(name)
-        given = object_of(args.get("arguments"))
+            raise invalid(f"there is no operation {args.get('operation')!r}", self._how)
+        found, given = self._operations.get(name), object_of(args.get("arguments"))
         if found and found.digest == digest and (problems := schema_problems(found.arguments, given)):
-            said = f"arguments of {name}: {'; '.join(problems)}"
-            raise ToolError(said, type="bad_arguments", class_=FailureClass.INVALID)
-
-    async def _made(self, name: str, digest: str, args: dict[str, Json], context: ToolContext) -> Json:
-        api, operation = await self._pinned(name, digest)
-        keys = api.keys if operation.place.startswith(str(api.base.origin())) else ()
-        return await self._send(api, operation, request_of(operation, args, context.call_id, keys), context)
+            raise invalid(f"arguments of {name}: {'; '.join(problems)}", f"read {self._describe} of {name}")
 
     async def _called(self, name: str, digest: str, args: dict[str, Json], context: ToolContext) -> Any:
-        output = (await self._pinned(name, digest))[1].output if name else None
+        output = (await self._pinned(name, digest)).output if name else None
         self._check(name, digest, args)
         return returned_value(await self._made(name, digest, object_of(args.get("arguments")), context), output)
 
     async def _found(self, args: dict[str, Json], _context: ToolContext) -> Json:
-        given, database = (self._api or await self._read()).operations, sqlite3.connect(":memory:")
+        given, database = self._operations or await self._read(), sqlite3.connect(":memory:")
         database.executescript(index.SCHEMA)
         for name, each in given.items():
             words = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|_", " ", f"{name} {each.path} {' '.join(each.tags)}")
@@ -193,42 +169,36 @@ class OpenApiConnection:
         return [_in_short(given[page.url]) for page in pages]
 
     async def _described(self, args: dict[str, Json], _context: ToolContext) -> Json:
-        found = (self._api or await self._read()).operations.get(text_of(args["operation"]))
+        found = (self._operations or await self._read()).get(text_of(args["operation"]))
         if found is None:
-            raise self._unknown(args["operation"])
+            raise invalid(f"there is no operation {args['operation']!r}", self._how)
         return {**_in_short(found), "description": found.description, "arguments": found.arguments}
 
-    def _unknown(self, name: Json) -> ToolError:
-        said = f"there is no operation {name!r}; find one with {self._search}"
-        return ToolError(said, type="bad_arguments", class_=FailureClass.INVALID)
-
-    # --- requests ----------------------------------------------------------------------------------------------------
-
-    async def _send(self, api: _Api, operation: Operation, request: Request, context: ToolContext) -> Json:
-        """Return JSON data, a text, None for nothing, or a description of other data. Raises ToolError, by the table of
-        this module."""
+    async def _made(self, name: str, digest: str, args: dict[str, Json], context: ToolContext) -> Json:
+        """Return JSON data, a text, None for nothing, or a description of other data. Raises ToolError; the classes of
+        statuses are in docs/how-to/call-an-api.md."""
         import aiohttp
         from yarl import URL
 
-        if context.offline and not api.may_be_private:
+        operation = await self._pinned(name, digest)
+        path, headers, data = operation.request(args, context.call_id, self._keys)
+        at = URL(f"{self._base}{path}", encoded=True)
+        if context.offline and not await _is_private(at):
             raise _unavailable(f"{self._name} is not called offline", "offline", "start the run without offline")
-        at, method = URL(request.url, encoded=True), operation.method.upper()
 
         def stay(to: URL) -> None:
-            if operation.effect is not Effect.PURE or to.origin() != at.origin():
-                said = f"{self._name} redirects {method} {operation.path} to {fetching.shown(str(to))}"
+            if operation.method != "GET" or to.origin() != at.origin():
+                said = f"{self._name} redirects {operation.where} to {fetching.shown(str(to))}"
                 raise _unavailable(said, "redirected", "set base_url to where the API is now")
 
-        fetcher = self._any if api.may_be_private and at.origin() == api.base.origin() else self._public
-        sent = {"data": request.data, "headers": request.headers}
         try:
-            async with fetcher.followed(method, at, stay, **sent) as (_, response):
-                status, headers, value = response.status, response.headers, await _value(response)
+            async with self._fetcher.followed(operation.method, at, stay, data=data, headers=headers) as (_, response):
+                status, value = response.status, await _value(response)
         except (aiohttp.ClientError, OSError) as error:
             never_sent = isinstance(error, aiohttp.ClientConnectorError) and operation.effect is Effect.ONCE
             class_ = FailureClass.UNAVAILABLE if never_sent else FailureClass.TRANSIENT
             said = f"the connection to {self._name} failed: {error or type(error).__name__}"[:300]
-            how = f"check that the API is at {operation.place}, or set base_url to where it is"
+            how = f"check that the API is at {self._base}, or set base_url to where it is"
             raise ToolError(said, type="connection", class_=class_, next_action=how) from error
         if 200 <= status < 300:
             return value
@@ -237,7 +207,7 @@ class OpenApiConnection:
         how = f"give {self._name} a key that may do this with headers, such as: {operation.keys or 'Authorization'}"
         reason = "" if value is None else value if isinstance(value, str) else compact_json(value)
         said = f"{self._name} answered {status}: {' '.join(reason.split())[:LONGEST_REASON]}".removesuffix(": ")
-        wait_s = retry_after(headers, context.now())
+        wait_s = retry_after(response.headers, context.now())
         raise ToolError(said, type=f"http_{status}", class_=class_, next_action=how * is_refused, retry_after_s=wait_s)
 
 
@@ -252,7 +222,7 @@ async def _value(response: ClientResponse) -> Json:
             how = "ask for less at once if that is possible, or correct the API"
             said = f"what the API returned cannot be read: {error}"
             raise Unreadable(said, type="bad_result", class_=FailureClass.INVALID, next_action=how) from error
-        return {"media_type": kind, "bytes": len(content), "sha256": sha256(content).hexdigest()}
+        return {"media_type": kind, "bytes": len(content)}
 
 
 async def _is_private(url: URL) -> bool:
@@ -264,13 +234,13 @@ async def _is_private(url: URL) -> bool:
 
 
 def _object(**properties: dict[str, Any]) -> dict[str, Any]:
-    required = [name for name in properties if properties[name] is not _ANY]
+    required = [name for name in properties if name != "arguments"]
     return {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
 
 
 def _in_short(operation: Operation) -> dict[str, Any]:
-    summary, where = operation.description.partition("\n")[0][:200], f"{operation.method.upper()} {operation.path}"
-    return {"operation": operation.name, "request": where, "summary": summary, "effect": operation.effect.value}
+    summary, effect = operation.description.partition("\n")[0][:200], operation.effect.value
+    return {"operation": operation.name, "request": operation.where, "summary": summary, "effect": effect}
 
 
 def _unavailable(message: str, kind: str, how: str) -> ToolError:

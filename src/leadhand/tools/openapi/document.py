@@ -8,22 +8,30 @@ from __future__ import annotations
 
 import json
 import re
-from typing import Any, cast
-from urllib.parse import unquote
+from collections.abc import Collection
+from itertools import chain, count
+from typing import Any
+from urllib.parse import unquote, urljoin
 
 from pydantic import Field
 
 from leadhand.core.errors import ConfigurationError
-from leadhand.core.value import Json, Value, is_list, is_object, object_of, one_line
+from leadhand.core.tool import Effect
+from leadhand.core.value import Json, Value, is_list, is_object, list_of, object_of, objects_of, one_line, text_of
 
 _BY_NAME = frozenset({"properties", "patternProperties", "dependentSchemas", "$defs"})
-_ONE = frozenset({"items", "additionalProperties", "unevaluatedItems", "unevaluatedProperties", "propertyNames"})
-_SCHEMAS = _ONE | {"not", "if", "then", "else", "contains", "allOf", "anyOf", "oneOf", "prefixItems", *_BY_NAME}
-"""The keywords whose values are schemas, lists of them, or schemas by name."""
+"""The keywords whose values are schemas by name."""
+_DATA = frozenset({"example", "examples", "default", "enum", "const"})
+"""The keywords whose values are no schemas, whatever is in them."""
 
 
 def is_url(document: str) -> bool:
     return document.startswith(("http://", "https://"))
+
+
+def free_name(name: str, taken: Collection[str]) -> str:
+    """Return a name that is not taken: with a number, if there is one like it."""
+    return next(each for each in chain([name], (f"{name}_{number}" for number in count(2))) if each not in taken)
 
 
 class OpenApiSettings(Value):
@@ -34,6 +42,7 @@ class OpenApiSettings(Value):
     base_url: str = Field(default="", pattern=r"^https?://|^$")
     headers: dict[str, str] = {}
     include: tuple[str, ...] = ()
+    effects: dict[str, Effect] = {}
     timeout: float = Field(default=30.0, gt=0)
 
 
@@ -46,22 +55,28 @@ class Document:
         self.content = object_of(_read(content, where))
         version = str(self.content.get("openapi", self.content.get("swagger", "none")))
         if not version.startswith("3."):
-            how = "Give a document of version 3, not a page that shows it; npx swagger2openapi converts version 2."
+            how = "Give a document of version 3; npx swagger2openapi converts version 2."
             raise ConfigurationError(f"{where} is not an OpenAPI document of version 3 (its version: {version})", how)
-        self._is_3_0 = version.startswith("3.0")
+
+    def address(self, servers: Json = None) -> str:
+        """Return the first of some servers, by default those of the whole document, as a URL; "" if it is none."""
+        server = (objects_of(servers or self.content.get("servers")) or [{}])[0]
+        at = text_of(server.get("url")) or "/"
+        for name, variable in object_of(server.get("variables")).items():
+            at = at.replace(f"{{{name}}}", str(object_of(variable).get("default", "")))
+        at = urljoin(self.where if is_url(self.where) else "", at).rstrip("/")
+        return at if is_url(at) and "{" not in at else ""
 
     def part(self, reference: str) -> Json:
         """Return the part of the document that a ``$ref`` names. Raises ConfigurationError without it."""
-        found: Json = self.content if reference.startswith("#") else None
-        for name in reference.split("/")[1:]:
-            name = unquote(name).replace("~1", "/").replace("~0", "~")
-            if is_list(found) and name.isdigit() and int(name) < len(found):
-                found = found[int(name)]
-            else:
-                found = object_of(found).get(name)
-        if found is None:
+        head, *names = unquote(reference).split("/")
+        try:
+            found: Json = {"#": self.content}[head]
+            for name in names:
+                found = found[int(name) if is_list(found) else name.replace("~1", "/").replace("~0", "~")]
+        except (LookupError, TypeError, ValueError) as error:
             how = "Put all parts into one file, for example with npx @redocly/cli bundle FILE --output openapi.yaml."
-            raise ConfigurationError(f"{self.where} refers to {reference}, which is not in it", how)
+            raise ConfigurationError(f"{self.where} refers to {reference}, which is not in it", how) from error
         return found
 
     def resolved(self, value: Json) -> dict[str, Any]:
@@ -73,29 +88,28 @@ class Document:
 
     def schema(self, schema: Json, *, sent: bool) -> dict[str, Any]:
         """Return a schema as a JSON schema with all definitions that it refers to (``$defs``). What is ``sent`` has no
-        read-only properties; what is received may lack the write-only ones."""
-        names: dict[str, str] = {}
+        read-only properties, what is received no write-only ones."""
+        names, mark = dict[str, str](), "readOnly" if sent else "writeOnly"
 
-        def name_of(reference: str) -> str:
-            if reference not in names:
-                name = re.sub(r"[^\w.-]+", "_", reference.removeprefix("#/components/schemas/"))
-                names[reference] = name if name not in names.values() else f"{name}_{len(names)}"
-            return f"#/$defs/{names[reference]}"
-
-        def converted(value: Json) -> Json:
+        def converted(value: Json, *, by_name: bool = False) -> Json:
             if is_list(value):
                 return [converted(each) for each in value]
             if not is_object(value):
-                return value  # true or false
-            found = dict(value)
-            for key in _SCHEMAS.intersection(value):
-                by_name = key in _BY_NAME and is_object(value[key])
-                part = value[key]
-                found[key] = {name: converted(each) for name, each in part.items()} if by_name else converted(part)
-            if isinstance(found.get("$ref"), str):
-                found["$ref"] = name_of(found["$ref"])
-            found = _directed(found, "readOnly" if sent else "writeOnly", keep=not sent)
-            return _of_3_0(found) if self._is_3_0 else found
+                return value
+            if by_name:
+                return {name: converted(each) for name, each in value.items()}
+            found = {key: converted(each, by_name=key in _BY_NAME) for key, each in value.items() if key not in _DATA}
+            found |= {key: each for key, each in value.items() if key in _DATA}
+            if isinstance(reference := found.get("$ref"), str):
+                if reference not in names:
+                    name = re.sub(r"[^\w.-]+", "_", reference.removeprefix("#/components/schemas/"))
+                    names[reference] = free_name(name, names.values())
+                found["$ref"] = f"#/$defs/{names[reference]}"
+            properties = object_of(found.get("properties"))
+            if hidden := {name for name, each in properties.items() if is_object(each) and each.get(mark)}:
+                found["properties"] = {name: each for name, each in properties.items() if name not in hidden}
+                found["required"] = [each for each in list_of(found.get("required")) if each not in hidden]
+            return _of_3_1(found)
 
         whole, definitions = object_of(converted(schema)), dict[str, Json]()
         while missing := [each for each in names if names[each] not in definitions]:
@@ -103,24 +117,8 @@ class Document:
         return {**whole, "$defs": definitions} if definitions else whole
 
 
-def _directed(schema: dict[str, Any], mark: str, *, keep: bool) -> dict[str, Any]:
-    """Return a schema of an object in which properties with a mark are not required, or are not there at all."""
-    properties = object_of(schema.get("properties"))
-    marked = {name for name, each in properties.items() if is_object(each) and each.get(mark)}
-    if not marked:
-        return schema
-    kept = {name: each for name, each in properties.items() if keep or name not in marked}
-    return {
-        **schema,
-        "properties": kept,
-        "required": [each for each in schema.get("required", ()) if each not in marked],
-    }
-
-
-def _of_3_0(schema: dict[str, Any]) -> dict[str, Any]:
-    """Return a schema of version 3.0, whose parts are converted, as a JSON schema."""
-    if "$ref" in schema:  # the specification ignores everything else
-        return {key: schema[key] for key in ("$ref", "description") if key in schema}
+def _of_3_1(schema: dict[str, Any]) -> dict[str, Any]:
+    """Return a schema, whose parts are converted, without the keywords that only version 3.0 has."""
     found = dict(schema)
     for least, limit in (("minimum", "exclusiveMinimum"), ("maximum", "exclusiveMaximum")):
         if isinstance(found.get(limit), bool) and found.pop(limit) and least in found:
@@ -135,14 +133,15 @@ def _read(content: bytes, where: str) -> Json:
         """YAML as JSON: no dates, and only true and false are truth values (YAML 1.2), so that NO stays Norway."""
 
     Loader.yaml_implicit_resolvers = {
-        first: [each for each in found if not each[0].endswith((":timestamp", ":bool"))]
+        first: [each for each in found if first in "tTfF" or not each[0].endswith((":timestamp", ":bool"))]
         for first, found in yaml.SafeLoader.yaml_implicit_resolvers.items()
     }
-    truth = re.compile("^(?:true|false)$", re.IGNORECASE)
-    cast("Any", Loader).add_implicit_resolver("tag:yaml.org,2002:bool", truth, [*"tTfF"])
     reader: Any = yaml  # its types are incomplete
     try:
         text = content.decode("utf-8-sig")
+        if text.lstrip().startswith("<"):
+            how = "Give the document itself, to which the page links, such as …/openapi.json or …/v3/api-docs."
+            raise ConfigurationError(f"{where} is a web page (HTML or XML), not an OpenAPI document", how)
         if text.lstrip().startswith("{"):
             return json.loads(text)
         if any(isinstance(event, yaml.AliasEvent) for event in reader.parse(text, Loader=Loader)):

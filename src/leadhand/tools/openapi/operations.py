@@ -1,242 +1,210 @@
-"""The operations of an OpenAPI document: what a call of one sends and returns, and what it does."""
+"""The operations of an OpenAPI document: what a call of one sends and returns, and what it does.
+
+Parameters are sent in the default styles of the specification (spec.openapis.org/oas/v3.1.1, "Style Values"), bodies as
+JSON and as forms. What needs more is left out. A value is always percent-encoded, so it stays inside its part of the
+path or the query.
+"""
 
 from __future__ import annotations
 
-import hashlib
 import json
 import logging
 import re
-from collections.abc import Collection, Sequence
-from fnmatch import fnmatchcase
-from typing import Any, NamedTuple
-from urllib.parse import urljoin
+from base64 import b64encode
+from collections.abc import Collection, Iterator, Mapping
+from functools import partial
+from hashlib import sha256
+from itertools import chain
+from typing import Any
+from urllib.parse import quote
 
-from leadhand.core.errors import ConfigurationError
+from leadhand.core.errors import ConfigurationError, FailureClass, ToolError
 from leadhand.core.tool import Effect
-from leadhand.core.value import Json, is_object, list_of, object_of, objects_of, text_of
-from leadhand.tools.source import name_of
+from leadhand.core.value import Json, compact_json, is_list, is_object, list_of, object_of, objects_of, text_of
+from leadhand.tools.source import chosen, name_of
 
-from .document import Document, is_url
+from .document import Document, OpenApiSettings, free_name
 
 LOGGER = logging.getLogger("leadhand.tools")
-EFFECTS = {
-    "get": Effect.PURE,
-    "put": Effect.IDEMPOTENT,
-    "delete": Effect.IDEMPOTENT,
-    "post": Effect.ONCE,
-    "patch": Effect.ONCE,
-}
+_EFFECTS = {"get": "pure", "put": "idempotent", "delete": "idempotent", "post": "once", "patch": "once"}
 """The methods that are tools, and what a second call of one does (RFC 9110 §9.2)."""
 LONGEST_DESCRIPTION = 2_000
-JSON, FORM, MULTIPART = "application/json", "application/x-www-form-urlencoded", "multipart/form-data"
-_STYLES = {"path": ["simple"], "header": ["simple"], "cookie": ["form"], "query": ["form", "deepObject"]}
-"""The styles of parameters that can be sent, by place; the first one is the default."""
+FORM = "application/x-www-form-urlencoded"
+_STYLES = {"path": "simple", "header": "simple", "query": "form"}
+"""The style in which parameters are sent, by place."""
+ACCEPT = "application/json, */*;q=0.5"
 _OF_OTHERS = ("accept", "content-type", "authorization")
 """Headers that the specification does not take for parameters."""
 
-
-class Unsendable(ConfigurationError):
-    """An operation has a parameter that cannot be sent."""
-
-
-class Parameter(NamedTuple):
-    """A parameter: ``argument`` is its name for a model, "" for the key of a call, which no model chooses; ``name`` is
-    what is sent. The value of one that ``is_json`` is written as JSON."""
-
-    argument: str
-    name: str
-    place: str
-    style: str
-    explode: bool
-    is_json: bool
+_quoted = partial(quote, safe="")
+Keys = list[tuple[dict[str, Any], str]]
+"""What each request carries besides the arguments of its call: parameters and their values."""
 
 
-class Body(NamedTuple):
-    """The body of a request. ``encoding`` says how the parts of a form are written, ``files`` which ones are files."""
-
-    argument: str
-    media_type: str
-    encoding: dict[str, Any]
-    files: list[str]
+class Unsendable(Exception):
+    """An operation needs something that is not supported."""
 
 
-class Operation(NamedTuple):
-    """One operation. ``arguments`` and ``output`` are the JSON schemas of a call, ``keys`` names the security
-    schemes that it asks for, and ``place`` is the URL of its API."""
+class Operation:
+    """One operation. ``arguments`` and ``output`` are the JSON schemas of a call, ``keys`` names the security schemes
+    that it asks for, and ``digest`` is what a run records of it: another one may do something else."""
 
-    name: str
-    method: str
-    path: str
-    description: str
-    tags: list[str]
-    parameters: list[Parameter]
-    body: Body | None
-    arguments: dict[str, Any]
-    output: dict[str, Any] | None
-    keys: str
-    place: str
+    def __init__(self, document: Document, method: str, path: str, item: Any, name: str, effect: Effect) -> None:
+        """Read the operation of a method. Raises Unsendable."""
+        raw, properties, required = item[method], dict[str, Json](), list[str]()
+        self.name, self.where, self.effect = name, f"{method.upper()} {path}", effect
+        self.method, self.path = method.upper(), path
+        self.tags = [str(tag) for tag in list_of(raw.get("tags"))]
+        said = [text_of(each).strip() for each in (raw.get("summary", item.get("summary")), raw.get("description"))]
+        self.description = "\n".join(filter(None, dict.fromkeys(said)))[:LONGEST_DESCRIPTION] or self.where
+        asked = objects_of(raw.get("security", document.content.get("security")))
+        self.keys = " or ".join(" and ".join(each) for each in asked if each)
+        self._parameters: dict[str, dict[str, Any]] = {}
+        """By the name of the argument; "" is the key of a call, which no model chooses."""
+        for each in _parameters(document, item, raw):
+            sent, place, schema = each["name"], each["in"], each.get("schema", {})
+            if place == "header" and sent.casefold() == "idempotency-key" and _EFFECTS[method] == "once":
+                self._parameters[""] = each
+                continue
+            own = "body" if place == "body" else re.sub(r"[^A-Za-z0-9_.-]+", "_", sent).strip("_") or place
+            own = free_name(f"{place}_{own}" if own in properties else own, properties)
+            self._parameters[own], about = each, text_of(each.get("description"))
+            properties[own] = {**schema, "description": about} if about and is_object(schema) else schema
+            required += [own] if each.get("required") is True or place == "path" else []
+        known = {each["name"] for each in self._parameters.values() if each["in"] == "path"}
+        if not known.issuperset(re.findall(r"{(.*?)}", path)):
+            raise Unsendable("its path has a part that is not described")
+        whole = {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
+        self.arguments, self.output = document.schema(whole, sent=True), _output(document, raw)
+        pinned = [self.where, self.description, self._parameters, self.arguments, self.output]
+        self.digest = sha256(json.dumps(pinned, sort_keys=True).encode()).hexdigest()[:16]
 
-    @property
-    def effect(self) -> Effect:
-        return EFFECTS[self.method]
+    def request(self, args: Mapping[str, Json], call_id: str, keys: Keys) -> tuple[str, dict[str, str], bytes | None]:
+        """Return the encoded path and query, the headers and the body of a call. ``call_id`` is its key, for services
+        that ask for one. Raises ToolError (``bad_arguments``) for a value that would change the path or end a header.
+        """
+        path, query, headers, data = self.path, list[str](), {"Accept": ACCEPT}, None
+        args = {"": call_id, **args}
+        given = [(each, args[name]) for name, each in self._parameters.items() if args.get(name) is not None]
+        for parameter, value in (*given, *keys):
+            name, place = parameter["name"], parameter["in"]
+            if place == "body":
+                fields = chain.from_iterable(pairs(field, each) for field, each in object_of(value).items())
+                data, headers["Content-Type"] = (
+                    (compact_json(value) if is_json(name) else "&".join(fields)).encode(),
+                    name,
+                )
+            elif is_object(value):
+                raise invalid(f"{name} cannot be an object, since it is not in the body")
+            elif place == "query":
+                query += pairs(name, value, explode=parameter.get("explode") is not False)
+            elif place == "header":
+                headers[name] = ",".join(_texts(value))
+                if re.search(r"[\x00-\x1f\x7f]", headers[name]):
+                    raise invalid(f"{name} is a header, which has no line breaks or control characters")
+            else:
+                parts = _texts(value)
+                if not any(parts) or {".", ".."}.intersection(re.split(r"[/\\]", ",".join(parts))):
+                    raise invalid(f"{name} is a part of the path {self.path}, and cannot be {','.join(parts)!r}")
+                path = path.replace(f"{{{name}}}", ",".join(map(_quoted, parts)))
+        return quote(path, safe="/%:@!$&'()*+,;=~") + "?" * bool(query) + "&".join(query), headers, data
 
-    @property
-    def digest(self) -> str:
-        """What a run records of it, in short: another one may do something else."""
-        return hashlib.sha256(json.dumps(self._replace(place=""), sort_keys=True).encode()).hexdigest()[:16]
 
+def operations(document: Document, settings: OpenApiSettings, taken: Collection[str]) -> list[Operation]:
+    """Return the operations that a project uses, in the order of the document. Patterns of the settings match the name,
+    the id, the method and path (``GET /pets/*``) and the tags (``tag:pets``).
 
-def operations(
-    document: Document, include: Sequence[str], taken: Collection[str], url: str, base_url: str
-) -> list[Operation]:
-    """Return the operations of a document, in its order: those of which ``include`` matches the name, the id, the
-    method and path (``GET /pets/*``) or a tag (``tag:pets``), all if it is empty.
-
-    ``taken`` are names that none gets, ``url`` is where the document was read ("" for a file), ``base_url`` where the
-    API is, in place of what the document says. Raises ConfigurationError for a document that cannot be used.
+    ``taken`` are names that none gets. Raises ConfigurationError for a document that cannot be used.
     """
-    found, known, names = list[Operation](), list[str](), set(taken)
+    offered, names = list[tuple[Any, list[str]]](), set(taken)
     for path, each in object_of(document.content.get("paths")).items():
         item = document.resolved(each)
-        for method in (method for method in EFFECTS if is_object(item.get(method))):
-            raw = item[method]
-            name, tags = _name(text_of(raw.get("operationId")) or f"{method} {path}"), list_of(raw.get("tags"))
-            known.append(name)
-            called = [name, text_of(raw.get("operationId")), f"{method.upper()} {path}"]
-            called += [f"tag:{tag}" for tag in tags]
-            if not include or any(fnmatchcase(one, pattern) for one in called for pattern in include):
-                servers = raw.get("servers") or item.get("servers") or document.content.get("servers")
-                place = base_url or address(document, servers, url)
-                try:
-                    found.append(_operation(document, method, path, item, raw, _free(name, names), place))
-                except Unsendable as error:
-                    if include:
-                        raise
-                    LOGGER.warning("an operation is left out: %s", error.what)  # the others can be used
+        for method in (method for method in _EFFECTS if is_object(item.get(method))):
+            own, tags = text_of(item[method].get("operationId")), list_of(item[method].get("tags"))
+            name = free_name(name_of(re.sub(r"\W+", "_", own or f"{method} {path}").strip("_")), names)
+            names.add(name)
+            known = [name, own or name, f"{method.upper()} {path}", *(f"tag:{tag}" for tag in tags)]
+            offered.append(((method, path, item), known))
+    found, left_out, whose = list[Operation](), list[str](), f"the API {settings.name}"
+    for (method, path, item), known, effect in chosen(whose, offered, settings.include, settings.effects):
+        try:
+            servers = item[method].get("servers") or item.get("servers")
+            if servers and document.address(servers) != document.address():
+                raise Unsendable("it has a server of its own")
+            found.append(Operation(document, method, path, item, known[0], effect or Effect(_EFFECTS[method])))
+        except Unsendable as error:
+            left_out.append(f"{known[0]} ({error})")
     if not found:
-        problem = f"{document.where} has no operations{' that match ' * bool(include)}{', '.join(include)}"
-        raise ConfigurationError(problem, f"Its operations are: {', '.join(known[:10]) or 'none'}.")
+        problem = f"{document.where} has no operation that can be called {' or '.join(left_out)}".rstrip()
+        raise ConfigurationError(problem, "Give another document, or take what cannot be called out of include.")
+    if left_out:
+        LOGGER.warning("%s has operations that are left out: %s", whose, ", ".join(left_out))
     return found
 
 
-def address(document: Document, servers: Json, url: str) -> str:
-    """Return the first of some servers as a URL. Raises ConfigurationError without one."""
-    server = (objects_of(servers) or [{}])[0]
-    at = text_of(server.get("url")) or "/"
-    for name, variable in object_of(server.get("variables")).items():
-        at = at.replace(f"{{{name}}}", str(object_of(variable).get("default", "")))
-    at = urljoin(url, at)
-    if not is_url(at) or "{" in at:
-        how = 'Say where it is: openapi(…, base_url="https://…"), or base_url in the project.'
-        raise ConfigurationError(f"{document.where} does not say at which address its API is", how)
-    return at.rstrip("/")
-
-
-def bare(media_type: str) -> str:
-    """Return a media type without its parameters."""
-    return media_type.partition(";")[0].strip().lower()
+def keys_of(document: Document, given: Mapping[str, str]) -> Keys:
+    """Return what is ``given`` where it belongs: by the name of a security scheme as that says (of basic access,
+    ``user:password``), and any other name as a header."""
+    keys: Keys = []
+    schemes = object_of(object_of(document.content.get("components")).get("securitySchemes"))
+    for name, value in given.items():
+        scheme = document.resolved(schemes.get(name, {"type": "apiKey", "in": "header", "name": name}))
+        if scheme.get("type") != "apiKey":
+            is_basic = text_of(scheme.get("scheme")).lower() == "basic"
+            value = f"Basic {b64encode(value.encode()).decode()}" if is_basic else f"Bearer {value}"
+            scheme = {"in": "header", "name": "Authorization"}
+        elif scheme.get("in") == "cookie":
+            scheme, value = {"in": "header", "name": "Cookie"}, f"{scheme.get('name')}={value}"
+        keys.append((scheme, value))
+    return keys
 
 
 def is_json(media_type: str) -> bool:
-    return bare(media_type) == JSON or bare(media_type).endswith("+json")
+    return re.match(r"application/([^;]*\+)?json *(;|$)", media_type, re.IGNORECASE) is not None
 
 
-def _name(text: str) -> str:
-    """Return an identifier for an id, or for a method and path."""
-    name = re.sub(r"\W+", "_", text, flags=re.ASCII).strip("_")
-    return name_of(name if name[:1].isalpha() else f"call_{name}")
+def pairs(name: str, value: Json, *, explode: bool = True) -> list[str]:
+    """Return the encoded pairs ``name=value`` of a parameter of the query, or of a field of a form."""
+    values = [_quoted(each) for each in _texts(value)]
+    return [f"{_quoted(name)}={each}" for each in (values if explode else [",".join(values)])]
 
 
-def _free(name: str, taken: set[str]) -> str:
-    """Return a name that is not taken yet, and take it."""
-    number, free = 2, name
-    while free in taken:
-        number, free = number + 1, f"{name}_{number}"
-    taken.add(free)
-    return free
+def invalid(message: str, how: str = "correct the arguments") -> ToolError:
+    return ToolError(message, type="bad_arguments", class_=FailureClass.INVALID, next_action=how)
 
 
-def _operation(
-    document: Document, method: str, path: str, item: dict[str, Any], raw: dict[str, Any], name: str, at: str
-) -> Operation:
-    properties, required, taken = dict[str, Json](), list[str](), set[str]()
-    parameters: list[Parameter] = []
-
-    def argument(name: str, schema: Json, given: dict[str, Any], needed: bool) -> None:
-        said = text_of(given.get("description"))
-        properties[name] = {**schema, "description": said} if said and is_object(schema) else schema
-        required.extend([name] if needed else [])
-
+def _parameters(document: Document, item: dict[str, Any], raw: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """Yield the parameters of an operation, without optional ones that cannot be sent. The body is one, too: it is in
+    ``body``, and its name is the media type. Raises Unsendable."""
     given = map(document.resolved, (*list_of(item.get("parameters")), *list_of(raw.get("parameters"))))
-    for (place, header), each in {(each.get("in"), text_of(each.get("name"))): each for each in given}.items():
-        if place == "header" and header.casefold() in _OF_OTHERS:
-            continue
-        parameters.append(_parameter(document, f"{method.upper()} {path}", each, EFFECTS[method], taken))
-        if parameters[-1].argument:
-            media = object_of(next(iter(object_of(each.get("content")).values()), each))
-            needed = each.get("required") is True or parameters[-1].place == "path"
-            argument(parameters[-1].argument, media.get("schema", {}), each, needed)
-    body = None
-    if sent := document.resolved(raw.get("requestBody")):
-        body, schema = _body(document, sent, taken)
-        argument(body.argument, schema, sent, sent.get("required") is True)
-    whole = {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
-    summary, description = text_of(raw.get("summary") or item.get("summary")), text_of(raw.get("description"))
-    said = "\n".join(filter(None, dict.fromkeys((summary.strip(), description.strip()))))
-    asked = objects_of(raw.get("security", document.content.get("security")))
-    return Operation(
-        name=name,
-        method=method,
-        path=path,
-        description=said[:LONGEST_DESCRIPTION] or f"{method.upper()} {path}",
-        tags=[str(tag) for tag in list_of(raw.get("tags"))],
-        parameters=parameters,
-        body=body,
-        arguments=document.schema(whole, sent=True),
-        output=_output(document, raw),
-        keys=" or ".join(" and ".join(each) for each in asked if each),
-        place=at,
-    )
-
-
-def _parameter(document: Document, where: str, raw: dict[str, Any], effect: Effect, taken: set[str]) -> Parameter:
-    name, place = text_of(raw.get("name")), text_of(raw.get("in"))
-    styles = _STYLES.get(place, [])
-    style = raw.get("style", (styles or [""])[0])
-    if not name or style not in styles:
-        problem = f"{where} of {document.where} has the parameter {name!r} in {place!r} with the style {style!r}"
-        how = "Leave the operation out with include, or correct the document."
-        raise Unsendable(f"{problem}, which is not supported", how)
-    argument = re.sub(r"[^A-Za-z0-9_.-]+", "_", name).strip("_") or place
-    is_key = place == "header" and name.casefold() == "idempotency-key" and effect is Effect.ONCE
-    argument = "" if is_key else _free(f"{place}_{argument}" if argument in taken else argument, taken)
-    return Parameter(argument, name, place, style, raw.get("explode", style == "form") is True, "content" in raw)
-
-
-def _body(document: Document, raw: dict[str, Any], taken: set[str]) -> tuple[Body, Json]:
-    """Return a body, as JSON or a form if it can be, and its schema."""
-    content = object_of(raw.get("content"))
-    order = {kind: (not is_json(kind), bare(kind) != FORM, bare(kind) != MULTIPART) for kind in content}
-    kind = min(order, key=order.__getitem__, default=JSON)
-    media, argument = object_of(content.get(kind)), _free("request_body" if "body" in taken else "body", taken)
-    files: list[str] = []
-    for name, each in object_of(document.resolved(media.get("schema")).get("properties")).items():
-        shape = document.resolved(each)
-        shape = document.resolved(shape.get("items", shape))
-        files += [name] if shape.get("format") == "binary" or "contentMediaType" in shape else []
-    default = {} if is_json(kind) else {"type": "string"}
-    return Body(argument, kind, object_of(media.get("encoding")), files), media.get("schema") or default
+    for (place, name), each in {(each.get("in"), text_of(each.get("name"))): each for each in given}.items():
+        if not name or place not in _STYLES or each.get("style", _STYLES[place]) != _STYLES[place] or "content" in each:
+            if each.get("required") is True:
+                raise Unsendable(f"its parameter {name} ({place}) has the style {each.get('style')}")
+        elif place != "header" or name.casefold() not in _OF_OTHERS:
+            yield each
+    if body := document.resolved(raw.get("requestBody")):
+        content = {kind: object_of(media) for kind, media in object_of(body.get("content")).items()}
+        forms = (kind for kind, media in content.items() if kind.lower().startswith(FORM) and not media.get("encoding"))
+        if not (kind := next(chain(filter(is_json, content), forms), "")):
+            raise Unsendable(f"its body is {' or '.join(content)}")
+        yield {**content[kind], **body, "in": "body", "name": kind}
 
 
 def _output(document: Document, raw: dict[str, Any]) -> dict[str, Any] | None:
     """Return the JSON schema of a success; None without one, or if it is not JSON."""
-    nothing, schemas = {"type": "null"}, list[Json]()
+    schemas, nothing = list[Json](), {"type": "null"}
     for code, each in object_of(raw.get("responses")).items():
-        media = object_of(document.resolved(each).get("content")) if code.startswith("2") else {}
-        found = next((object_of(part).get("schema") for kind, part in media.items() if is_json(kind)), None)
-        if media and found is None:
-            return None
-        schemas += [found or nothing] if code.startswith("2") else []
-    if all(each == nothing for each in schemas):
+        if code.startswith("2"):
+            content = object_of(document.resolved(each).get("content"))
+            found = [object_of(media).get("schema") for kind, media in content.items() if is_json(kind)]
+            schemas.append(found[0] if found else None if content else nothing)
+    if None in schemas or all(each == nothing for each in schemas):
         return None
     return document.schema(schemas[0] if len(schemas) == 1 else {"anyOf": schemas}, sent=False)
+
+
+def _texts(value: Json) -> list[str]:
+    """Return what is sent for a value: a text for each item of a list, which null is without any."""
+    items = value if is_list(value) else [value] if value is not None else []
+    return [each if isinstance(each, str) else "" if each is None else compact_json(each) for each in items]

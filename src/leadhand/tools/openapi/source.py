@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 from pydantic import ValidationError
@@ -26,8 +27,7 @@ class OpenApi(OpenApiSettings):
         """Return a connection. Raises ConfigurationError if a variable that ``headers`` name is not set."""
         from leadhand.tools.openapi.connection import OpenApiConnection  # most processes call no API
 
-        given = from_environment(self.headers, environment, f"the API {self.name}")
-        return OpenApiConnection(self, given)
+        return OpenApiConnection(self, from_environment(self.headers, environment, f"the API {self.name}"))
 
 
 def openapi(
@@ -36,6 +36,7 @@ def openapi(
     base_url: str | None = None,
     headers: Mapping[str, str] | None = None,
     include: Sequence[str] | None = None,
+    effects: Mapping[str, str] | None = None,
     name: str = "",
     timeout: float = 30.0,
 ) -> OpenApi:
@@ -46,30 +47,25 @@ def openapi(
     :param headers: headers of every request, and keys by the name of their security scheme, which says where they go.
         ``"env:TOKEN"`` reads the variable TOKEN of the environment.
     :param include: the operations to offer, all by default: ids, ``GET /pets/*`` or ``tag:pets``, with ``*`` and ``?``.
+    :param effects: what a second call does, by the same patterns: ``{"DELETE *": "once"}`` asks before each DELETE.
+        By default, GET is ``pure``, PUT and DELETE are ``idempotent``, and POST and PATCH are ``once``.
     :param timeout: seconds for one call.
     :param name: what its tools have in common, such as ``petstore``; by default from the file or the host.
 
-    GET only reads, PUT and DELETE may be repeated, and POST and PATCH happen once and ask for approval. More than 20
-    operations become the tools ``NAME_search``, ``NAME_describe`` and ``NAME_call``. Raises UsageError for invalid
-    settings.
+    More than 20 operations become the tools ``NAME_search``, ``NAME_describe`` and ``NAME_call``. Raises UsageError for
+    invalid settings.
     """
+    given = {"base_url": base_url, "headers": headers, "include": include, "effects": effects, "timeout": timeout}
+    settings: Any = {name: value for name, value in given.items() if value is not None}
     try:
-        return OpenApi(
-            name=name or _name_of(str(document)),
-            document=str(document),
-            base_url=base_url or "",
-            headers=dict(headers or {}),
-            include=tuple(include or ()),
-            timeout=timeout,
-        )
+        return OpenApi(name=name or _name_of(str(document)), document=str(document), **settings)
     except ValidationError as error:
         how = 'Pass a file or a URL: openapi("petstore.json"), openapi("https://example.org/openapi.json").'
         raise UsageError(f"{shown(str(document))} cannot be used as an API: {one_line(error)}", how) from error
 
 
 def _name_of(document: str) -> str:
-    """Return a name for an API that has none: ``petstore`` for ``petstore.json``, ``example`` for a URL at
-    ``api.example.org``."""
+    """Return a name: ``petstore`` for ``petstore.json``, ``example`` for a URL at ``api.example.org``."""
     host = (urlsplit(document).hostname or "").split(".")
     name = re.sub(r"\W+", "_", host[-2:][0] if is_url(document) else Path(document).stem)
     return name if name[:1].isalpha() else f"api_{name}"

@@ -45,12 +45,13 @@ _PRIVATE = tuple(map(ipaddress.ip_network, ("168.63.129.16/32", "192.0.0.0/24", 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Received:
-    """What a server sent: the address after redirects, the media type, the declared encoding, and the body."""
+    """What a server sent: the address after redirects, the media type, the encoding, the body, and its ``ETag``."""
 
     url: str
     kind: str
     charset: str
     content: bytes
+    tag: str = ""
 
 
 def is_public(address: str) -> bool:
@@ -98,10 +99,10 @@ class PageFetcher:
             await self._session.close()
             self._session = None
 
-    async def fetch(self, url: str, *, within_s: float | None = None) -> Received:
+    async def fetch(self, url: str, *, within_s: float | None = None, **sent: Any) -> Received:
         """Return what is at an address. Raises ToolError: ``refused_url``, ``private_address``, ``http_404``, …"""
         start = checked_url(url)
-        async with self.connected(shown(url), within_s), self.followed("GET", start) as (at, response):
+        async with self.connected(shown(url), within_s), self.followed("GET", start, **sent) as (at, response):
             return await _received(at, response)
 
     async def post(self, url: str, body: bytes, headers: Mapping[str, str]) -> int:
@@ -227,8 +228,8 @@ async def _received(url: URL, response: aiohttp.ClientResponse) -> Received:
             class_of(status, FailureClass.UNAVAILABLE),
             retry_after(response.headers, datetime.now(UTC)) if status == 429 else None,
         )
-    content = await body_of(response, str(url))
-    return Received(url=str(url), kind=response.content_type, charset=response.charset or "", content=content)
+    content, tag = await body_of(response, str(url)), response.headers.get("ETag", "")
+    return Received(url=str(url), kind=response.content_type, charset=response.charset or "", content=content, tag=tag)
 
 
 async def body_of(response: aiohttp.ClientResponse, url: str) -> bytes:
