@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from leadhand.runs import Answer, Run, TextPiece, TextRestarted
     from leadhand.tools.decorator import tool
     from leadhand.tools.mcp.source import mcp
-    from leadhand.tools.openapi.source import openapi
+    from leadhand.tools.openapi import openapi
     from leadhand.tools.tool import Tool
     from leadhand.verify.judge import ClaimDoubt, MissingPart, Verdicts, Verifier
 
@@ -58,7 +58,7 @@ _WHERE = {
     "leadhand.runs": "Answer Run TextPiece TextRestarted",
     "leadhand.tools.decorator": "tool",
     "leadhand.tools.mcp.source": "mcp",
-    "leadhand.tools.openapi.source": "openapi",
+    "leadhand.tools.openapi": "openapi",
     "leadhand.tools.tool": "Tool",
     "leadhand.verify.judge": "ClaimDoubt MissingPart Verdicts Verifier",
 }

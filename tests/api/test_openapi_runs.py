@@ -7,13 +7,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from aiohttp import web
 from apis import PETSTORE, Api, star_trek
 
 from leadhand import Leadhand, RunStatus
+from leadhand.app.project.manifest import load_project
 from leadhand.core.errors import ConfigurationError
 from leadhand.core.tool import ApprovalPolicy
 from leadhand.testing.scripted_model import ScriptedModel, calls, plans, says, subtask
-from leadhand.tools.openapi.source import openapi
+from leadhand.tools.openapi import openapi
 
 PET = {"name": "Rex", "photoUrls": []}
 
@@ -38,6 +40,21 @@ async def test_a_subtask_calls_an_operation_and_a_person_approves_what_happens_o
         answer = await (await lead.resume(run.run_id)).answer()
     assert answer.status is RunStatus.SUCCEEDED
     assert api.lines == ["GET /pet/findByStatus", "POST /pet"]
+
+
+async def test_a_project_has_a_person_approve_what_may_be_repeated(api: Api, home: Path, tmp_path: Path) -> None:
+    api.answers["*"] = web.Response(status=200)
+    table = f"document = '{PETSTORE}'\nbase_url = '{api.url}'\ntimeout = '5s'\neffects = {{'DELETE *' = 'once'}}\n"
+    (tmp_path / "leadhand.toml").write_text(f"[openapi.pets]\n{table}")
+    models = ScriptedModel(plan=[plans(subtask("remove", "deletePet", petId=7))], lenient=True)
+    async with Leadhand(models=models, tools=load_project(tmp_path).sources(), home=home) as lead:
+        run = await lead.start("Remove pet 7.")
+        assert (await run.wait()).status is RunStatus.WAITING
+        (asked,) = await lead.approvals()
+        assert (asked.approval.tool, asked.approval.effect, api.lines) == ("deletePet", "once", [])
+        await lead.approve(asked.id)
+        assert (await (await lead.resume(run.run_id)).answer()).status is RunStatus.SUCCEEDED
+    assert api.lines == ["DELETE /pet/7"]
 
 
 def call(operation: str, **arguments: Any) -> Any:

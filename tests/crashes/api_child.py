@@ -10,7 +10,7 @@ from typing import Any
 from leadhand import Leadhand
 from leadhand.core.tool import ApprovalPolicy
 from leadhand.testing.scripted_model import ScriptedModel, plans, subtask
-from leadhand.tools.openapi.source import openapi
+from leadhand.tools.openapi import openapi
 
 CONFIG: dict[str, Any] = json.loads(sys.argv[1])
 

@@ -23,8 +23,10 @@ from leadhand.core.tool import Effect
 from leadhand.engine.gate import schema_problems
 from leadhand.engine.tool_returns import Unreadable, returned_value
 from leadhand.ports import ToolContext
+from leadhand.tools.openapi import connection, openapi
+from leadhand.tools.openapi.document import Document
 from leadhand.tools.openapi.operations import FORM, pairs
-from leadhand.tools.openapi.source import openapi
+from leadhand.tools.toolbox import Toolbox
 from leadhand.tools.web import fetching
 from leadhand.tools.web.fetching import PageFetcher, is_public
 
@@ -233,6 +235,28 @@ async def test_include_chooses_operations(include: list[str], names: Any) -> Non
         return
     async with tools_of(PETSTORE, include=include, base_url="http://127.0.0.1:1") as tools:
         assert [*tools["specs"]] == names if isinstance(names, list) else len(tools["specs"]) == names
+
+
+@pytest.mark.parametrize(
+    ("effects", "changed"),
+    [
+        ({"deletePet": "once"}, {"deletePet": "once"}),
+        ({"DELETE *": "once"}, {"deletePet": "once", "deleteOrder": "once", "deleteUser": "once"}),
+        ({"deleteO*": "once", "tag:store": "pure"}, {"deleteOrder": "once", "placeOrder": "pure"}),
+        ({"POST /pet/{petId}": "idempotent"}, {"updatePetWithForm": "idempotent"}),
+    ],
+)
+async def test_a_project_says_what_operations_do(effects: dict[str, str], changed: dict[str, str]) -> None:
+    at = "http://127.0.0.1:1"
+    async with tools_of(PETSTORE, base_url=at) as usual, tools_of(PETSTORE, base_url=at, effects=effects) as tools:
+        usually = {name: spec.effect for name, spec in usual["specs"].items()}
+        assert {name: each.effect for name, each in tools["specs"].items() if each.effect != usually[name]} == changed
+        same = [spec.fingerprint == usual["specs"][name].fingerprint for name, spec in tools["specs"].items()]
+        assert all(same)  # so that a run goes on when the settings change
+    with pytest.raises(ConfigurationError, match="removePet"):
+        await openapi(PETSTORE, base_url=at, effects={**effects, "removePet": "once"}).connect({}).tools()
+    with pytest.raises(UsageError):
+        openapi(PETSTORE, effects={"deletePet": "twice"})
 
 
 @pytest.mark.parametrize(
@@ -522,6 +546,51 @@ async def test_a_document_from_the_internet_leads_to_no_private_address(
     assert refused.value.failure.type == ("private_address" if is_public_document else "connection")
 
 
+# --- documents that change ------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def parsed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The documents that were parsed."""
+    found: list[str] = []
+
+    def parse(content: bytes, where: str) -> Document:
+        found.append(where)
+        return Document(content, where)
+
+    monkeypatch.setattr(connection, "Document", parse)
+    return found
+
+
+@pytest.mark.parametrize("place", ["file", "url", "url with a tag"])
+async def test_a_document_is_parsed_again_only_if_it_changed(
+    tmp_path: Path, api: Api, parsed: list[str], place: str
+) -> None:
+    path, tagged, sent = tmp_path / "things.json", place == "url with a tag", list[int]()
+
+    async def answer(request: web.Request) -> web.Response:
+        tag = f'"{hash(path.read_text())}"'
+        status = 304 if tagged and request.headers.get("If-None-Match") == tag else 200
+        sent.append(status)
+        body = path.read_bytes() if status == 200 else b""
+        return web.Response(status=status, body=body, headers={"ETag": tag} if tagged else {})
+
+    api.answers["*"] = answer
+    written(tmp_path, document(operationId="before"))
+    where = path if place == "file" else f"{api.url}/things.json"
+    source = openapi(where, base_url=api.url).connect({})
+    for operation in ("before", "before", "after", "after"):
+        written(tmp_path, document(operationId=operation))
+        assert [each.name for each in await source.tools()] == [operation]
+    path.write_text("{broken")
+    for _ in range(2):
+        with pytest.raises(ConfigurationError):
+            await source.tools()
+    assert len(parsed) == 4
+    assert sent == {"file": [], "url": [200] * 6, "url with a tag": [200, 304, 200, 304, 200, 200]}[place]
+    await source.aclose()
+
+
 # --- many operations -------------------------------------------------------------------------------------------------
 
 
@@ -535,6 +604,14 @@ async def test_more_operations_are_found_described_and_called(tmp_path: Path, ap
         assert {"get_animal_search", "post_animal_search"} <= {each["operation"] for each in found}
         described = await tools["trek_describe"].call({"operation": "get_animal_search"}, context)
         assert {"pageNumber", "pageSize"} <= described["arguments"]["properties"].keys()
+
+
+@pytest.mark.parametrize("name", ["get_animal", "trek_get_animal"])
+async def test_who_asks_for_an_operation_of_many_is_told_how_to_call_it(tmp_path: Path, name: str) -> None:
+    async with Toolbox([openapi(star_trek(tmp_path), name="trek")]) as toolbox:
+        with pytest.raises(UsageError) as refused:
+            toolbox.get(name)
+    assert "trek_call: operation=get_animal arguments=" in refused.value.how
 
 
 async def test_a_call_has_the_effect_of_its_operation_and_is_checked_before_anybody_is_asked(

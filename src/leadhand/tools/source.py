@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from hashlib import sha256
-from typing import Any, Protocol, TypeVar, runtime_checkable
+from typing import Any, ClassVar, Protocol, TypeVar, runtime_checkable
 
 from leadhand.core.errors import ConfigurationError
 from leadhand.core.tool import Effect, ToolSpec
@@ -36,12 +36,10 @@ class Connection(Protocol):
 
 @runtime_checkable
 class ToolSource(Protocol):
-    """What a project says of a source: an immutable description. ``kind`` and ``name`` make its origin."""
+    """What a project says of a source: an immutable description. Its ``kind`` and ``name`` make its origin."""
 
-    @property
-    def kind(self) -> str:
-        """``mcp`` or ``openapi``."""
-        ...
+    kind: ClassVar[str]
+    """``mcp`` or ``openapi``."""
 
     @property
     def name(self) -> str:

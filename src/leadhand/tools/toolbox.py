@@ -163,6 +163,10 @@ class Toolbox:
         """The tool with this name. Raises UsageError, which lists the available tools."""
         if (found := self.find(name)) is not None:
             return found
+        for each in self._of_sources.values():
+            if (operation := name.removeprefix(f"{each.spec.toolset}_")) in each.spec.operations:
+                how = f"Call it with {each.name}: operation={operation} arguments='{{…}}'."
+                raise UsageError(f"{name} is an operation of {each.spec.origin}, not a tool of its own", how)
         known = [*self._on_request, *self._of_sources, *self._tools]
         how = f"Available tools: {', '.join(known) or 'none'}.{did_you_mean(name, known)}"
         raise UsageError(f"unknown tool {name!r}", how)

@@ -25,8 +25,7 @@ from leadhand.core.work_result import Check
 from leadhand.flows.seam.function import Worker
 from leadhand.tools.limits import ToolSettings
 from leadhand.tools.mcp.source import McpServer
-from leadhand.tools.openapi.document import is_url
-from leadhand.tools.openapi.source import OpenApi
+from leadhand.tools.openapi import OpenApi, is_url
 from leadhand.tools.source import ToolSource
 
 

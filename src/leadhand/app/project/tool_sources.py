@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 
 from leadhand.tools.mcp.source import mcp
-from leadhand.tools.openapi.source import openapi
+from leadhand.tools.openapi import openapi
 from leadhand.tools.source import ToolSource
 
 KINDS: Mapping[str, Callable[[str], ToolSource]] = {"mcp": mcp, "openapi": openapi}

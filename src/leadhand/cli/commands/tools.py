@@ -195,4 +195,6 @@ def _value(spec: ToolSpec, name: str, text: str) -> Json:
 def _signature(spec: ToolSpec) -> str:
     """Return a tool's arguments in one line: ``location=… [day=…]``."""
     properties: dict[str, Any] = spec.parameters.get("properties", {})
-    return " ".join(f"{name}=…" if name in spec.required else f"[{name}=…]" for name in properties) or "none"
+    json = {"object": "'{…}'", "array": "'[…]'"}
+    given = {name: f"{name}={json.get(_kind_of(shape), '…')}" for name, shape in properties.items()}
+    return " ".join(each if name in spec.required else f"[{each}]" for name, each in given.items()) or "none"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar
 from urllib.parse import urlsplit
 
 from leadhand.core.errors import UsageError
@@ -21,9 +21,7 @@ HOW = 'Pass a command, or a URL: mcp("uvx mcp-server-time"), mcp("https://exampl
 class McpServer(McpSettings):
     """An MCP server as a source of tools. Make one with :func:`mcp`."""
 
-    @property
-    def kind(self) -> str:
-        return "mcp"
+    kind: ClassVar[str] = "mcp"
 
     def connect(self, environment: Mapping[str, str]) -> Connection:
         """Return a connection, which is opened when it is needed. Raises ConfigurationError without the extra."""

@@ -23,10 +23,11 @@ from leadhand.engine.gate import schema_problems
 from leadhand.engine.tool_returns import Unreadable, returned_value
 from leadhand.ports import Caller, Page, ToolContext
 from leadhand.ports.retry_after import retry_after
+from leadhand.tools.openapi import OpenApi, is_url
 from leadhand.tools.tool import Tool
 from leadhand.tools.web import fetching, index
 
-from .document import Document, OpenApiSettings, is_url
+from .document import Document
 from .operations import ACCEPT, Keys, Operation, invalid, is_json, keys_of, operations
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ LONGEST_REASON = 1_000
 class OpenApiConnection:
     """A document and its API, of one event loop. The document is read when it is needed."""
 
-    def __init__(self, settings: OpenApiSettings, headers: Mapping[str, str]) -> None:
+    def __init__(self, settings: OpenApi, headers: Mapping[str, str]) -> None:
         """``headers`` are those of the settings, with the values of their variables."""
         name = self._name = settings.name
         self._settings, self._headers = settings, headers
@@ -151,7 +152,7 @@ class OpenApiConnection:
             raise invalid(f"there is no operation {args.get('operation')!r}", self._how)
         found, given = self._operations.get(name), object_of(args.get("arguments"))
         if found and found.digest == digest and (problems := schema_problems(found.arguments, given)):
-            raise invalid(f"arguments of {name}: {'; '.join(problems)}", f"read {self._describe} of {name}")
+            raise invalid(f"arguments of {name}: {'; '.join(problems)}", f"look up its arguments with {self._describe}")
 
     async def _called(self, name: str, digest: str, args: dict[str, Json], context: ToolContext) -> Any:
         output = (await self._pinned(name, digest)).output if name else None

@@ -13,37 +13,19 @@ from itertools import chain, count
 from typing import Any
 from urllib.parse import unquote, urljoin
 
-from pydantic import Field
-
 from leadhand.core.errors import ConfigurationError
-from leadhand.core.tool import Effect
-from leadhand.core.value import Json, Value, is_list, is_object, list_of, object_of, objects_of, one_line, text_of
+from leadhand.core.value import Json, is_list, is_object, list_of, object_of, objects_of, one_line, text_of
+from leadhand.tools.openapi import is_url
 
 _BY_NAME = frozenset({"properties", "patternProperties", "dependentSchemas", "$defs"})
 """The keywords whose values are schemas by name."""
 _DATA = frozenset({"example", "examples", "default", "enum", "const"})
-"""The keywords whose values are no schemas, whatever is in them."""
-
-
-def is_url(document: str) -> bool:
-    return document.startswith(("http://", "https://"))
+"""The keywords whose values are data, whatever is in them."""
 
 
 def free_name(name: str, taken: Collection[str]) -> str:
     """Return a name that is not taken: with a number, if there is one like it."""
     return next(each for each in chain([name], (f"{name}_{number}" for number in count(2))) if each not in taken)
-
-
-class OpenApiSettings(Value):
-    """What a project says of an API: see :func:`~leadhand.tools.openapi.source.openapi`."""
-
-    name: str = Field(default="", pattern=r"^[A-Za-z_]\w*$|^$")
-    document: str = Field(min_length=1)
-    base_url: str = Field(default="", pattern=r"^https?://|^$")
-    headers: dict[str, str] = {}
-    include: tuple[str, ...] = ()
-    effects: dict[str, Effect] = {}
-    timeout: float = Field(default=30.0, gt=0)
 
 
 class Document:
@@ -59,7 +41,7 @@ class Document:
             raise ConfigurationError(f"{where} is not an OpenAPI document of version 3 (its version: {version})", how)
 
     def address(self, servers: Json = None) -> str:
-        """Return the first of some servers, by default those of the whole document, as a URL; "" if it is none."""
+        """Return the first of some servers, by default those of the whole document, as a URL; "" if that cannot be used."""
         server = (objects_of(servers or self.content.get("servers")) or [{}])[0]
         at = text_of(server.get("url")) or "/"
         for name, variable in object_of(server.get("variables")).items():

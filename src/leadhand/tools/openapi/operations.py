@@ -21,9 +21,10 @@ from urllib.parse import quote
 from leadhand.core.errors import ConfigurationError, FailureClass, ToolError
 from leadhand.core.tool import Effect
 from leadhand.core.value import Json, compact_json, is_list, is_object, list_of, object_of, objects_of, text_of
+from leadhand.tools.openapi import OpenApi
 from leadhand.tools.source import chosen, name_of
 
-from .document import Document, OpenApiSettings, free_name
+from .document import Document, free_name
 
 LOGGER = logging.getLogger("leadhand.tools")
 _EFFECTS = {"get": "pure", "put": "idempotent", "delete": "idempotent", "post": "once", "patch": "once"}
@@ -110,11 +111,11 @@ class Operation:
         return quote(path, safe="/%:@!$&'()*+,;=~") + "?" * bool(query) + "&".join(query), headers, data
 
 
-def operations(document: Document, settings: OpenApiSettings, taken: Collection[str]) -> list[Operation]:
+def operations(document: Document, settings: OpenApi, taken: Collection[str]) -> list[Operation]:
     """Return the operations that a project uses, in the order of the document. Patterns of the settings match the name,
     the id, the method and path (``GET /pets/*``) and the tags (``tag:pets``).
 
-    ``taken`` are names that none gets. Raises ConfigurationError for a document that cannot be used.
+    No operation gets one of the names ``taken``. Raises ConfigurationError for a document that cannot be used.
     """
     offered, names = list[tuple[Any, list[str]]](), set(taken)
     for path, each in object_of(document.content.get("paths")).items():
@@ -135,10 +136,10 @@ def operations(document: Document, settings: OpenApiSettings, taken: Collection[
         except Unsendable as error:
             left_out.append(f"{known[0]} ({error})")
     if not found:
-        problem = f"{document.where} has no operation that can be called {' or '.join(left_out)}".rstrip()
+        problem = f"{document.where} has no operation that can be called {' or '.join(left_out[:10])}".rstrip()
         raise ConfigurationError(problem, "Give another document, or take what cannot be called out of include.")
     if left_out:
-        LOGGER.warning("%s has operations that are left out: %s", whose, ", ".join(left_out))
+        LOGGER.warning("%s operations of %s are left out: %s", len(left_out), whose, ", ".join(left_out[:10]))
     return found
 
 
