@@ -41,7 +41,7 @@ class Document:
             raise ConfigurationError(f"{where} is not an OpenAPI document of version 3 (its version: {version})", how)
 
     def address(self, servers: Json = None) -> str:
-        """Return the first of some servers, by default those of the whole document, as a URL; "" if that cannot be used."""
+        """Return the first of some servers (by default, of the document) as a URL; "" if that cannot be used."""
         server = (objects_of(servers or self.content.get("servers")) or [{}])[0]
         at = text_of(server.get("url")) or "/"
         for name, variable in object_of(server.get("variables")).items():
