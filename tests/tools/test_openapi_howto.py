@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from apis import PETSTORE, Api
+from apis import PETSTORE, Api, star_trek
 from processes import PATIENCE_S, start_async
 
 from leadhand.testing.faults import served_by
@@ -67,3 +67,17 @@ async def test_a_project_names_its_apis(tmp_path: Path) -> None:
     assert process.returncode == 0, log.decode()
     assert "Rex" in said.decode()
     assert api.received[0].headers["api_key"] == "a-key-of-the-store"
+
+
+@pytest.mark.parametrize("words", [["get_animal", "uid=x"], ["trek_call", "operation=get_animal", "args={}"]])
+async def test_who_calls_an_operation_of_many_by_another_form_is_told_the_right_one(
+    tmp_path: Path, words: list[str]
+) -> None:
+    environment = {**os.environ, "LEADHAND_HOME": str(tmp_path / "home")}
+    document = star_trek(tmp_path).rename(tmp_path / "trek.json")
+    command = (sys.executable, "-m", "leadhand", "tools", "call", *words, "--openapi", str(document))
+    process = await start_async(*command, cwd=str(tmp_path), env=environment, **PIPES)
+    _, log = await asyncio.wait_for(process.communicate(), PATIENCE_S)
+    assert process.returncode == 2
+    assert "trek_call" in log.decode()
+    assert "arguments='{…}'" in log.decode()
