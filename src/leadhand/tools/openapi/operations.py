@@ -136,7 +136,7 @@ def operations(document: Document, settings: OpenApi, taken: Collection[str]) ->
         except Unsendable as error:
             left_out.append(f"{known[0]} ({error})")
     if not found:
-        problem = f"{document.where} has no operation that can be called {' or '.join(left_out[:10])}".rstrip()
+        problem = f"{document.where} has no operation that can be called: {', '.join(left_out[:10]) or 'no paths'}"
         raise ConfigurationError(problem, "Give another document, or take what cannot be called out of include.")
     if left_out:
         LOGGER.warning("%s operations of %s are left out: %s", len(left_out), whose, ", ".join(left_out[:10]))
