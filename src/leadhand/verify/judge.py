@@ -241,7 +241,7 @@ def checked_reply(value: Json, claims: Sequence[Claim], evidence: Mapping[str, J
 
 def _doubt(claim: Claim, reason: ClaimDoubt, evidence: Mapping[str, Json], *, contradicts: bool) -> Doubt:
     named, quoted = _is_in(reason.part, _says(claim)), _holds(evidence, reason)
-    agrees = _is_in(_one_comma(reason.quote or ""), _one_comma(reason.part))  # what it says itself is no contradiction
+    agrees = _is_in(_one_comma(reason.quote or ""), _one_comma(reason.part))  # the claim says the same
     proven = contradicts and named and (reason.action or (quoted and not agrees))
     return Doubt(
         n=claim.n,
