@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from leadhand.ports import ToolContext
     from leadhand.runs import Answer, Run, TextPiece, TextRestarted
     from leadhand.tools.decorator import tool
-    from leadhand.tools.mcp.source import mcp
+    from leadhand.tools.mcp import mcp
     from leadhand.tools.openapi import openapi
     from leadhand.tools.tool import Tool
     from leadhand.verify.judge import ClaimDoubt, MissingPart, Verdicts, Verifier
@@ -57,7 +57,7 @@ _WHERE = {
     "leadhand.ports": "ToolContext",
     "leadhand.runs": "Answer Run TextPiece TextRestarted",
     "leadhand.tools.decorator": "tool",
-    "leadhand.tools.mcp.source": "mcp",
+    "leadhand.tools.mcp": "mcp",
     "leadhand.tools.openapi": "openapi",
     "leadhand.tools.tool": "Tool",
     "leadhand.verify.judge": "ClaimDoubt MissingPart Verdicts Verifier",

@@ -14,7 +14,7 @@ from leads import leadhand_of
 
 from leadhand import Leadhand
 from leadhand.testing.scripted_model import ScriptedModel, plans, subtask
-from leadhand.tools.mcp.source import McpServer, mcp
+from leadhand.tools.mcp import McpServer, mcp
 
 OURS = Path(__file__).with_name("rare_server.py")
 

@@ -64,7 +64,7 @@ class Toolbox:
         anything else, and for a duplicate name."""
         if isinstance(given, ToolSource):
             if origin_of(given) in self._sources:
-                how = f'Name one of them: {given.kind}(…, name="…").'
+                how = f'Name one of them, with {given.kind}(…, name="…") or as [{given.kind}.NAME] in leadhand.toml.'
                 raise UsageError(f"two sources of tools have the name {given.name}", how)
             self._sources[origin_of(given)] = given
             return None

@@ -24,7 +24,7 @@ from leadhand.core.value import Value
 from leadhand.core.work_result import Check
 from leadhand.flows.seam.function import Worker
 from leadhand.tools.limits import ToolSettings
-from leadhand.tools.mcp.source import McpServer
+from leadhand.tools.mcp import McpServer
 from leadhand.tools.openapi import OpenApi, is_url
 from leadhand.tools.source import ToolSource
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 
-from leadhand.tools.mcp.source import mcp
+from leadhand.tools.mcp import mcp
 from leadhand.tools.openapi import openapi
 from leadhand.tools.source import ToolSource
 
@@ -14,5 +14,5 @@ manifest."""
 
 
 def sources_named(given: Iterable[tuple[str, str]]) -> list[ToolSource]:
-    """Return the sources that flags name, each with its kind. Raises UsageError for one that cannot be used."""
-    return [KINDS[kind](named) for kind, named in given]
+    """Return the sources that flags name, each with its kind, once. Raises UsageError for one that cannot be used."""
+    return [KINDS[kind](named) for kind, named in dict.fromkeys(given)]

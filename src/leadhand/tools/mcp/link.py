@@ -7,36 +7,35 @@ import hashlib
 import logging
 import os
 import re
+import sys
 import threading
 import time
-from collections.abc import AsyncGenerator, Iterator, Mapping
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import Mapping
+from contextlib import AsyncExitStack
 from importlib.metadata import version
 from typing import Any, cast
 
-import anyio
 import httpx2
 from mcp import Client, types
 from mcp.client import ClientRequestContext
 from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp.client.streamable_http import streamable_http_client
-from mcp_types.version import MODERN_PROTOCOL_VERSIONS
-from pydantic import TypeAdapter
+from mcp.shared.exceptions import MCPError
+from pydantic import TypeAdapter, ValidationError
 
 from leadhand.core.errors import ConfigurationError
 from leadhand.core.value import compact_json, one_line
 from leadhand.ports import ToolContext
-from leadhand.tools.mcp.questions import DECLINE, answer_within
-from leadhand.tools.mcp.settings import McpSettings
+from leadhand.tools.mcp import McpServer
+from leadhand.tools.mcp.questions import DECLINE, question_of, response_of, written
 from leadhand.tools.source import from_environment
 
 OPENING_S = 60.0
 """Seconds in which a server has to answer for the first time: its command may have to install it first."""
-MOST_PAGES = 100
 HTTP = httpx2.Timeout(30.0, read=None)
 """Seconds to connect and to send a request. How long a server may be silent depends on the call."""
-ASKING_SHARE = 0.8
-"""The part of the time of a call in which a person can answer a server of the old protocol; then it is declined."""
+DECLINING_S = 1.0
+"""Seconds before the end of a call when a question of the old protocol is declined, so that the call can return."""
 PROGRESS_S = 1.0
 """Seconds between two reports of the progress of a call."""
 _RESULT: TypeAdapter[types.CallToolResult | types.InputRequiredResult] = TypeAdapter(
@@ -45,6 +44,8 @@ _RESULT: TypeAdapter[types.CallToolResult | types.InputRequiredResult] = TypeAda
 PASSED_ON = re.compile(r"(?i)lang|lc_all|tz|tmpdir|(http|https|all|no)_proxy|ssl_cert_(file|dir)|\w+_ca_(certs|bundle)")
 """The variables that the process of a server gets besides PATH, HOME and the like: language, time, and the network,
 without which a command such as uvx installs nothing behind a proxy."""
+LEASHED = '((exec 3<"$1" && { read -r _ <&3; sleep 2; kill -9 0; }) >/dev/null 2>&1 &); shift; exec "$@"'
+"""Runs a command, and kills what is left of it 2 s after the end of the process that holds the pipe at a path."""
 LOGGER = logging.getLogger("leadhand.tools.mcp")
 logging.getLogger("mcp").addHandler(logging.NullHandler())  # else Python writes its warnings to stderr
 
@@ -52,36 +53,30 @@ logging.getLogger("mcp").addHandler(logging.NullHandler())  # else Python writes
 class Link:
     """A connection, from its opening to its end. Use :meth:`open`."""
 
-    def __init__(self, server: McpSettings) -> None:
-        self._server = server
-        self._over = asyncio.Event()
+    def __init__(self, server: McpServer, environment: Mapping[str, str]) -> None:
+        self._server, self._environment = server, environment
+        self.over = asyncio.Event()
         """Set when the connection is to be closed, and when it was lost."""
         self._opened: asyncio.Future[Client] = asyncio.get_running_loop().create_future()
-        self._owner: asyncio.Task[None] | None = None
+        self._owner = asyncio.create_task(self._own(), name=f"mcp:{server.name}")
         self._listed: tuple[float, dict[str, types.Tool]] | None = None
         self._status = 0
-        """The last HTTP status of an error."""
+        """The last HTTP status."""
         self._calls: list[tuple[ToolContext, float, list[str]]] = []
-        """The calls that have not returned, and when their time is up."""
+        """The calls that have not returned, until when a person can be asked, and what nobody answered."""
         self._wrote = ""
         """The last line that the process wrote to stderr."""
 
     @classmethod
-    async def open(cls, server: McpSettings, environment: Mapping[str, str]) -> Link:
+    async def open(cls, server: McpServer, environment: Mapping[str, str]) -> Link:
         """Open a connection. Raises ConfigurationError, with what the server wrote, if that fails."""
-        whose = f"the MCP server {server.name}"
-        env = {name: value for name, value in environment.items() if PASSED_ON.fullmatch(name)}
-        env |= from_environment(server.env, environment, whose)
-        headers = from_environment(server.headers, environment, whose)
-        link = cls(server)
-        link._owner = asyncio.create_task(link._own(env, headers), name=f"mcp:{server.name}")
+        link = cls(server, environment)
         try:
             await asyncio.shield(link._opened)
-        except asyncio.CancelledError:
+        except BaseException as error:
             await link.aclose()
-            raise
-        except Exception as error:
-            await link.aclose()
+            if not isinstance(error, Exception):
+                raise
             raise link._fault(error) from error
         return link
 
@@ -89,60 +84,53 @@ class Link:
     def client(self) -> Client:
         return self._opened.result()
 
-    @property
-    def is_open(self) -> bool:
-        return not self._over.is_set()
-
-    @property
-    def forgot(self) -> bool:
-        """Whether the server refused the last request since it does not know the session: it was started again. Only
-        the old protocol has sessions; in the new one, such a status belongs to an error of the request."""
-        return 400 <= self._status < 500 and self.client.protocol_version not in MODERN_PROTOCOL_VERSIONS
-
     async def aclose(self) -> None:
         """Close the connection; a process that does not end by itself is terminated, with its children."""
-        self._over.set()
-        if self._owner is not None:
-            await asyncio.wait({self._owner})
+        self.over.set()
+        await asyncio.wait({self._owner})
 
-    async def _own(self, env: Mapping[str, str], headers: Mapping[str, str]) -> None:
+    async def _own(self) -> None:
         """Open the connection, keep it until it is closed or lost, and close it."""
         try:
             async with AsyncExitStack() as stack:
                 async with asyncio.timeout(OPENING_S):
-                    transport = await self._transport(stack, env, headers)
                     client = Client(
-                        _watched(transport, self._over),
+                        await self._transport(stack),
                         mode="auto",
                         cache=None,
                         client_info=types.Implementation(name="leadhand", version=version("leadhand")),
                         elicitation_callback=self._asked,
                     )
                     await stack.enter_async_context(client)
+                stack.callback(self.over.set)
                 self._opened.set_result(client)
-                await self._over.wait()
-        except BaseException as error:
-            if not self._opened.done():
-                self._opened.set_exception(error if isinstance(error, Exception) else ConnectionError(str(error)))
-            if isinstance(error, asyncio.CancelledError | KeyboardInterrupt | SystemExit):
-                raise
+                await self.over.wait()
+        except Exception as error:
             LOGGER.debug("the connection to the MCP server %s ended", self._server.name, exc_info=error)
+            if not self._opened.done():
+                self._opened.set_exception(error)
         finally:
-            self._over.set()
+            self._opened.cancel()  # of no use if it is set; else somebody would wait for ever
 
-    async def _transport(self, stack: AsyncExitStack, env: Mapping[str, str], headers: Mapping[str, str]) -> Any:
-        server = self._server
+    async def _transport(self, stack: AsyncExitStack) -> Any:
+        server, whose = self._server, f"the MCP server {self._server.name}"
         if server.url:
-            http = await stack.enter_async_context(httpx2.AsyncClient(headers=dict(headers), timeout=HTTP))
+            headers = from_environment(server.headers, self._environment, whose)
+            http = await stack.enter_async_context(httpx2.AsyncClient(headers=headers, timeout=HTTP))
             http.event_hooks["response"] = [self._note_status]
             return streamable_http_client(server.url, http_client=http)
-        command, *args = server.command
-        reading, writing = os.pipe()
+        env = {name: value for name, value in self._environment.items() if PASSED_ON.fullmatch(name)}
+        env |= from_environment(server.env, self._environment, whose)
+        (reading, writing), ends = os.pipe(), os.pipe()
+        for end in ends:
+            stack.callback(os.close, end)
         reader = threading.Thread(target=self._read, args=(reading,), daemon=True)
         reader.start()
         stack.push_async_callback(asyncio.to_thread, reader.join, 1.0)
         errlog = stack.enter_context(os.fdopen(writing, "w"))
-        given = StdioServerParameters(command=command, args=args, env=dict(env), cwd=server.directory or None)
+        leash = ("sh", "-c", LEASHED, "sh", f"/proc/{os.getpid()}/fd/{ends[0]}") if sys.platform == "linux" else ()
+        command, *args = (*leash, *server.command)
+        given = StdioServerParameters(command=command, args=args, env=env, cwd=server.directory or None)
         return stdio_client(given, errlog)
 
     def _read(self, stderr: int) -> None:
@@ -153,32 +141,33 @@ class Link:
                 LOGGER.debug("the MCP server %s wrote: %s", self._server.name, line)
 
     async def _note_status(self, response: httpx2.Response) -> None:
-        self._status = response.status_code if response.status_code >= 400 else self._status
+        self._status = response.status_code
 
-    # --- requests ----------------------------------------------------------------------------------------------------
-
-    async def listed(self, fresh_s: float = 0.0) -> Mapping[str, types.Tool]:
-        """Return the tools that the server offers, by name, as it said at most ``fresh_s`` seconds ago. Raises as the
-        library does."""
-        if self._listed is None or self._listed[0] + fresh_s <= time.monotonic():
-            self._status = 0
-            found: dict[str, types.Tool] = {}
+    async def listed(self, since: float) -> Mapping[str, types.Tool]:
+        """Return the tools that the server offers, by name, as asked for at a time of the monotonic clock or later.
+        Raises ConfigurationError; the connection is closed then, unless the server is only overloaded."""
+        if self._listed is None or self._listed[0] < since:
+            asked_at, found = time.monotonic(), dict[str, types.Tool]()
             cursor: str | None = None
-            for _ in range(MOST_PAGES):
-                page = await self.client.list_tools(cursor=cursor)
-                found |= {each.name: each for each in page.tools}
-                if (cursor := page.next_cursor) is None:
-                    break
-            self._listed = (time.monotonic(), found)
+            try:
+                for _ in range(100):  # pages; a broken server could have them without end
+                    page = await self.client.list_tools(cursor=cursor)
+                    found |= {each.name: each for each in page.tools}
+                    if (cursor := page.next_cursor) is None:
+                        break
+            except (MCPError, ValidationError) as error:
+                if self._status != 429 and self._status < 500:  # it ended, or started again and forgot the session
+                    self.over.set()
+                raise self._fault(error) from error
+            self._listed = (asked_at, found)
         return self._listed[1]
 
     async def call(
-        self, params: types.CallToolRequestParams, context: ToolContext, timeout_s: float
+        self, params: types.CallToolRequestParams, context: ToolContext, until: float
     ) -> types.CallToolResult | types.InputRequiredResult:
-        """Call a tool, for which there are ``timeout_s`` seconds. Raises as the library does."""
-        self._status, reported_at = 0, 0.0
-        unanswered = list[str]()
-        asked = (context, time.monotonic() + ASKING_SHARE * timeout_s, unanswered)
+        """Call a tool, for which there is time ``until`` then. Raises as the library does."""
+        reported_at, unanswered = 0.0, list[str]()
+        asked = (context, until - DECLINING_S, unanswered)
 
         async def report(progress: float, total: float | None, message: str | None) -> None:
             nonlocal reported_at
@@ -203,21 +192,36 @@ class Link:
         if not self._calls:
             return types.ElicitResult(action="cancel")
         call, until, unanswered = self._calls[-1]
-        response = await answer_within(call, self._server.name, params, until)
-        if response is None:
-            unanswered.append(params.message)
-        return response or types.ElicitResult(action=DECLINE)
+        asks, problem = written(params), ""
+        while True:
+            question = question_of(self._server.name, asks, problem)
+            if (reply := await call.ask(*question, until - time.monotonic())) is None:
+                unanswered.append(params.message)
+                return types.ElicitResult(action=DECLINE)
+            try:
+                return types.ElicitResult.model_validate(response_of(asks, reply))
+            except ValueError as error:
+                problem = str(error)
 
-    def _fault(self, error: Exception) -> ConfigurationError:
+    def _fault(self, error: BaseException) -> ConfigurationError:
         """Return why the server cannot be used, and what to do about it."""
-        found, server = next(_leaves(error)), self._server
-        said = one_line(found)[:300] or "it did not answer in time"
-        known = (f" at {server.url}" * bool(server.url), f" (HTTP {self._status})" * bool(self._status))
-        wrote = f"; it wrote: {self._wrote}" * bool(self._wrote)
-        what = f"the MCP server {server.name}{known[0]} cannot be used: {said}{known[1]}{wrote}"
+        while isinstance(error, BaseExceptionGroup):
+            error = cast("BaseExceptionGroup[Exception]", error).exceptions[0]
+        if isinstance(error, ConfigurationError):
+            return error
+        server, said = self._server, one_line(error)[:300] or "it ended"
+        if isinstance(error, TimeoutError):
+            said = "it did not answer in time"
+        elif isinstance(error, MCPError) and error.code == types.PARSE_ERROR:
+            said = "its answer is not MCP"
         if server.command:
+            wrote = f"; it wrote: {self._wrote}" if self._wrote else ""
+            what = f"the MCP server {server.name} cannot be used: {said}{wrote}"
             return ConfigurationError(what, f"Correct its command, or run it to see more: {' '.join(server.command)}")
-        return ConfigurationError(what, 'Correct its address, or send its key: headers={"Authorization": "env:NAME"}.')
+        status = f" (HTTP {self._status})" if self._status >= 400 else ""
+        what = f"the MCP server {server.name} at {server.url} cannot be used: {said}{status}"
+        how = 'Correct its address, which often ends in /mcp, or send its key: headers={"Authorization": "env:NAME"}.'
+        return ConfigurationError(what, how)
 
 
 def digest_of(tool: types.Tool) -> str:
@@ -226,32 +230,3 @@ def digest_of(tool: types.Tool) -> str:
         mode="json", include={"name", "description", "input_schema", "output_schema", "annotations"}, exclude_none=True
     )
     return hashlib.sha256(compact_json(said).encode()).hexdigest()[:16]
-
-
-def _leaves(error: BaseException) -> Iterator[BaseException]:
-    if isinstance(error, BaseExceptionGroup):
-        for each in cast("tuple[BaseException, ...]", error.exceptions):
-            yield from _leaves(each)
-    else:
-        yield error
-
-
-@asynccontextmanager
-async def _watched(transport: Any, ended: asyncio.Event) -> AsyncGenerator[Any]:
-    """Open a transport, and set ``ended`` when the server closes its side: the library does not tell."""
-    async with transport as (read, write):
-        into, out = anyio.create_memory_object_stream[Any](0)
-
-        async def forward() -> None:
-            async with into:
-                async for message in read:
-                    await into.send(message)
-                ended.set()
-
-        async with anyio.create_task_group() as group:
-            group.start_soon(forward)
-            try:
-                yield out, write
-            finally:
-                group.cancel_scope.cancel()
-                out.close()

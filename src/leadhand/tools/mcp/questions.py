@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from typing import Any
 
 from mcp import types
@@ -12,7 +11,7 @@ from leadhand.core.errors import FailureClass, ToolError
 from leadhand.core.tool import AskPerson, ToolReturn
 from leadhand.core.value import Json, compact_json
 from leadhand.engine.gate import schema_problems
-from leadhand.ports import Replied, ToolContext
+from leadhand.ports import Replied
 from leadhand.tools.mcp.results import read
 
 DECLINE, ACCEPT = "decline", "accept"
@@ -64,7 +63,7 @@ class Conversation:
         for each in self._asked.values():
             self._responses.pop(compact_json(each), None)
         self._asked = {
-            key: _written(each.params) for key, each in asked.items() if isinstance(each, types.ElicitRequest)
+            key: written(each.params) for key, each in asked.items() if isinstance(each, types.ElicitRequest)
         }
         self._state = result.request_state
 
@@ -75,20 +74,6 @@ class Conversation:
         if refused:
             self._asked, self._state = {}, None
         return refused
-
-
-async def answer_within(
-    context: ToolContext, server: str, params: types.ElicitRequestParams, until: float
-) -> types.ElicitResult | None:
-    """Ask a person during a call, until a time of the monotonic clock, and return the response, None of nobody."""
-    asks, problem = _written(params), ""
-    while True:
-        if (reply := await context.ask(*question_of(server, asks, problem), until - time.monotonic())) is None:
-            return None
-        try:
-            return types.ElicitResult.model_validate(response_of(asks, reply))
-        except ValueError as error:
-            problem = str(error)
 
 
 def question_of(server: str, asks: dict[str, Any], problem: str = "") -> tuple[str, tuple[str, ...]]:
@@ -121,7 +106,7 @@ def response_of(asks: dict[str, Any], reply: str) -> dict[str, Json]:
     return {"action": ACCEPT, "content": content}
 
 
-def _written(params: types.ElicitRequestParams) -> dict[str, Any]:
+def written(params: types.ElicitRequestParams) -> dict[str, Any]:
     """Return the parameters of a question as a server wrote them."""
     return params.model_dump(mode="json", by_alias=True, exclude_none=True, exclude={"meta"})
 
