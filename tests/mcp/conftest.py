@@ -48,7 +48,7 @@ def python() -> Callable[..., list[str]]:
 def leadhand_process() -> Callable[..., AbstractAsyncContextManager[Process]]:
     """Start a process that runs a request, with a server in a folder that looks until its gate is open."""
 
-    def begun(folder: Path) -> AbstractAsyncContextManager[Process]:
-        return started(sys.executable, str(Path(__file__).with_name("looking.py")), str(folder))
+    def begun(folder: Path, *words: str) -> AbstractAsyncContextManager[Process]:
+        return started(sys.executable, str(Path(__file__).with_name("looking.py")), str(folder), *words)
 
     return begun

@@ -1,4 +1,4 @@
-"""A program that looks, with an MCP server, and ends when that is done: ``looking.py FOLDER``."""
+"""A program that looks, with an MCP server, and ends when that is done: ``looking.py FOLDER [WORD …]``."""
 
 import asyncio
 import sys
@@ -9,7 +9,7 @@ from leadhand.testing.scripted_model import ScriptedModel, plans, subtask
 
 
 async def main(folder: Path) -> None:
-    server = mcp([sys.executable, str(Path(__file__).with_name("rare_server.py")), str(folder)], name="ours")
+    server = mcp([sys.executable, str(Path(__file__).with_name("rare_server.py")), *sys.argv[1:]], name="ours")
     model = ScriptedModel(plan=plans(subtask("look", "look")), lenient=True)
     async with Leadhand(models=model, tools=[server], home=folder / "home", approve="auto") as lead:
         await lead.run("Look")

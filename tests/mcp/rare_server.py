@@ -1,7 +1,7 @@
 """An MCP server on the official library that does what servers do seldom: ``rare_server.py FOLDER [WORD …]``.
 
-``changed``: its tool `book` has another schema. ``stubborn``: it ignores the end of its stdin, and SIGTERM, and has a
-child that does, too. ``stateful``: its state outlives a restart. ``http PORT``: it is reached at a URL.
+``changed``: its tool `pay` has another schema. ``stubborn``: it ignores the end of its stdin, and SIGTERM, and has a
+child that does, too.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def book(day: str, room: Annotated[Room, Resolve(which_room)]) -> str:
 @server.tool()
 def pay(amount: int) -> str:
     """Pay an amount; half of it is gone if this process dies meanwhile."""
-    note(f"pay {amount}")
+    note(f"pay {amount} {os.getppid()}")
     while not (FOLDER / "gate").exists():
         time.sleep(0.01)
     return f"paid {amount}"
@@ -53,10 +53,23 @@ def pay(amount: int) -> str:
 @server.tool(annotations=ToolAnnotations(read_only_hint=True))
 def look() -> str:
     """Look, after the gate is open."""
-    note("look")
+    note(f"look {os.getppid()}")
     while not (FOLDER / "gate").exists():
         time.sleep(0.01)
     return "seen"
+
+
+@server.tool(annotations=ToolAnnotations(idempotent_hint=True, destructive_hint=True))
+def replace(day: str) -> str:
+    """Replace what is planned for a day."""
+    note(f"replace {day}")
+    return f"replaced {day}"
+
+
+@server.tool(annotations=ToolAnnotations(idempotent_hint=True))
+def confirm(day: str) -> str:
+    """Confirm what is planned for a day."""
+    return f"confirmed {day}"
 
 
 @server.tool(annotations=ToolAnnotations(read_only_hint=True))
@@ -93,11 +106,8 @@ if __name__ == "__main__":
     note(f"started {os.getpid()} {os.environ.get('KEY', '')} {os.environ.get('SECRET_OF_THE_TESTS', '')}")
     if "stubborn" in WORDS:
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
-        os.fork()
-    if "http" in WORDS:
-        server.run("streamable-http", port=int(WORDS[-1]))
-    else:
-        server.run("stdio")
-    if "stubborn" in WORDS:
+        if os.fork() > 0:
+            server.run("stdio")
         while True:
             signal.pause()
+    server.run("stdio")

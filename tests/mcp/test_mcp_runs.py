@@ -145,6 +145,32 @@ async def test_cancelling_a_run_stops_its_call(tmp_path: Path, home: Path) -> No
         assert (await run.answer()).status is RunStatus.CANCELLED
 
 
+@pytest.mark.parametrize(
+    ("tool", "given", "asks"),
+    [
+        ("replace", {}, True),
+        ("confirm", {}, False),
+        ("replace", {"effects": {"replace": "idempotent"}}, False),
+        ("replace", {"approve": {"tool:replace": "auto"}}, False),
+        ("replace", {"approve": "auto"}, False),
+    ],
+    ids=["destructive", "not said to be", "the project gives the effect", "a rule allows it", "the run asks nobody"],
+)
+async def test_a_call_that_its_server_says_is_destructive_asks_unless_the_project_says_otherwise(
+    tmp_path: Path, home: Path, tool: str, given: dict[str, Any], asks: bool
+) -> None:
+    call = {"tool": tool, "args": {"day": "Monday"}}
+    server = ours(str(tmp_path), effects=given.get("effects"))
+    async with lead_with(home, server, call, approve=given.get("approve", "ask")) as lead:
+        run = await lead.start("Do it")
+        await run.wait()
+        assert run.state.tools[tool].effect == "idempotent"
+        assert [each.approval.tool for each in await lead.approvals()] == [tool] * asks
+        if asks:
+            await approved(lead, run)
+        assert (await run.answer()).status is RunStatus.SUCCEEDED
+
+
 # --- questions -------------------------------------------------------------------------------------------------------
 
 
@@ -174,9 +200,12 @@ async def test_what_a_server_asks_parks_its_call_until_a_person_answers_in_any_p
 # --- what ends ------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("words", [(), ("stubborn",)], ids=["ends with its input", "ignores the end of its input"])
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL], ids=["interrupted", "killed"])
-async def test_no_server_outlives_leadhand(tmp_path: Path, number: int, leadhand_process: Callable[..., Any]) -> None:
-    async with leadhand_process(tmp_path) as process:
+async def test_no_server_outlives_leadhand(
+    tmp_path: Path, number: int, words: tuple[str, ...], leadhand_process: Callable[..., Any]
+) -> None:
+    async with leadhand_process(tmp_path, *words) as process:
         await until(lambda: notes(tmp_path, "look"))
         there = servers_of(process.pid)
         assert there

@@ -5,9 +5,11 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 import signal
 import socket
 import subprocess
+import sys
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -140,6 +142,49 @@ async def test_a_server_of_the_old_protocol_waits_for_an_answer_during_the_call(
         (question,) = run.state.questions.values()
     assert answer.status is RunStatus.SUCCEEDED
     assert (question.reply or None) == reply
+
+
+async def test_a_question_during_a_call_is_shown_whole_with_the_command_that_answers_it_in_time(
+    tmp_path: Path, home: Path, node: Path
+) -> None:
+    (tmp_path / "asks.py").write_text(
+        "from leadhand.flows import FlowContext, flow\n\n@flow\nasync def asks(run: FlowContext) -> str:\n"
+        '    return str((await run.call("trigger_elicitation_request")).value)\n'
+    )
+    words = ["--flows", "asks.py", "--flow", "asks", "--mcp", f"{node / 'mcp-server-everything'} stdio"]
+    place = {"cwd": tmp_path, "env": {**os.environ, "LEADHAND_HOME": str(home)}}
+    pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **place}
+    leadhand = [sys.executable, "-m", "leadhand"]
+    asks = await asyncio.create_subprocess_exec(
+        *leadhand, "run", "--offline", "--approve", "auto", *words, "Ask me", **pipes
+    )
+    said = ""
+    while (command := re.search(r"(\d+) s with: leadhand (answer \S+) TEXT\n", said)) is None:
+        line = (await asks.stderr.readline()).decode()  # type: ignore[union-attr]
+        assert line, said
+        said += line
+    assert "legacyTitledEnum" in said, "the whole question"
+    assert 20 < int(command[1]) <= 30, "nearly all of the time of the call"
+    answer = await asyncio.create_subprocess_exec(*leadhand, *command[2].split(), '{"name": "Ada"}', **pipes)
+    assert await answer.wait() == 0
+    assert "Ada" in (await asks.communicate())[0].decode()
+    assert asks.returncode == 0
+
+
+async def test_a_tool_that_its_server_calls_destructive_asks_although_it_is_idempotent(
+    tmp_path: Path, home: Path, node: Path
+) -> None:
+    server = mcp([str(node / "mcp-server-filesystem"), str(tmp_path)], name="files")
+    call = {"tool": "write_file", "args": {"path": str(tmp_path / "note.txt"), "content": "hello"}}
+    async with lead_with(home, server, call, approve="ask") as lead:
+        run = await lead.start("Write a note")
+        await run.wait()
+        (asked,) = await lead.approvals()
+        assert (asked.approval.tool, run.state.tools["write_file"].effect) == ("write_file", "idempotent")
+        assert not (tmp_path / "note.txt").exists()
+        await run.approve(asked)
+        assert (await run.answer()).status is RunStatus.SUCCEEDED
+    assert (tmp_path / "note.txt").read_text() == "hello"
 
 
 async def test_a_key_that_a_server_shows_is_redacted(home: Path, node: Path, monkeypatch: pytest.MonkeyPatch) -> None:

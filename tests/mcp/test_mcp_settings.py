@@ -8,11 +8,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from aiohttp import web
+from aiohttp.test_utils import TestServer
 from mcp_servers import OURS, notes, ours
 from refusals import refused
 
-from leadhand import ConfigurationError, Leadhand, UsageError, mcp
+from leadhand import ConfigurationError, Leadhand, UsageError, mcp, openapi
 from leadhand.app.project.manifest import load_project
+from leadhand.app.project.tool_sources import sources_named
 from leadhand.core.tool import Effect
 from leadhand.tools.source import name_of
 from leadhand.tools.toolbox import Toolbox
@@ -28,6 +31,7 @@ from leadhand.tools.toolbox import Toolbox
         (["uv", "run", "/srv/tools/my-server.py"], "my"),
         ("https://mcp.example.org/mcp", "example_org"),
         ("http://127.0.0.1:3001/mcp", "mcp_127_0_0_1"),
+        ("docker run -i --rm weather", "docker"),
     ],
 )
 def test_a_server_is_named_after_its_command_or_host(server: Any, name: str) -> None:
@@ -44,12 +48,50 @@ def test_a_server_is_named_after_its_command_or_host(server: Any, name: str) -> 
         ("uvx x", {"effects": {"a": "harmless"}}),
         ("uvx x", {"name": "no name"}),
         ("uvx x", {"timeout": 0}),
+        ("uvx x", {"timeout": "soon"}),
         ("uvx 'x", {}),
     ],
 )
 def test_settings_that_cannot_be_used_are_refused(server: Any, given: dict[str, Any]) -> None:
     with refused(UsageError):
         mcp(server, **given)
+
+
+@pytest.mark.parametrize(("given", "seconds"), [(2, 2.0), ("30s", 30.0), ("2m", 120.0)])
+def test_the_time_of_a_call_is_a_duration_as_everywhere(tmp_path: Path, given: Any, seconds: float) -> None:
+    (tmp_path / "leadhand.toml").write_text(
+        f'[mcp.rooms]\ncommand = "x"\ntimeout = {json.dumps(given)}\n'
+        f'[openapi.shop]\ndocument = "shop.json"\ntimeout = {json.dumps(given)}\n'
+    )
+    manifest = load_project(tmp_path).manifest
+    assert manifest.mcp["rooms"].timeout == manifest.openapi["shop"].timeout == seconds
+    assert mcp("x", timeout=given).timeout == openapi("shop.json", timeout=given).timeout == seconds
+
+
+def test_two_equal_flags_name_one_server_and_two_servers_need_two_names() -> None:
+    time = ("mcp", "uvx mcp-server-time")
+    assert [each.name for each in sources_named([time, time])] == ["time"]
+    with refused(UsageError):
+        Toolbox(sources_named([time, ("mcp", "uvx mcp-server-time --local-timezone UTC")]))
+
+
+@pytest.mark.parametrize(
+    ("content", "kind"), [(b"<html>Welcome</html>", "text/html"), (b'{"hello": "you"}', "application/json")]
+)
+async def test_a_url_that_is_no_mcp_server_is_an_error_in_one_line(content: bytes, kind: str) -> None:
+    async def answer(request: web.Request) -> web.Response:
+        return web.Response(body=content, content_type=kind)
+
+    app = web.Application()
+    app.router.add_route("*", "/page", answer)
+    async with TestServer(app) as served:
+        url = str(served.make_url("/page"))
+        with pytest.raises(ConfigurationError) as error:
+            async with Toolbox([mcp(url, name="page")]):
+                pass
+    assert url in error.value.what
+    assert max(len(error.value.what), len(error.value.how)) < 200
+    assert "\n" not in error.value.what + error.value.how
 
 
 @pytest.mark.parametrize(

@@ -18,11 +18,11 @@ from leadhand.cli.dispatch import Exit, code_of
 from leadhand.cli.options import Output, StoreFlags
 from leadhand.cli.terminal.messages import (
     answer_text,
+    asked_lines,
     only_planned,
     resume_command,
     say_end,
     say_opening,
-    signal_line,
     signal_lines,
 )
 from leadhand.cli.terminal.progress import View
@@ -38,6 +38,7 @@ from leadhand.cli.terminal.streams import (
     write,
     write_json,
 )
+from leadhand.core.approval import Question
 from leadhand.core.errors import LeadhandError
 from leadhand.core.events import Entry, QuestionAsked
 from leadhand.core.relations import open_plan
@@ -54,12 +55,11 @@ class Transcript:
     """Passes the entries of a run on as they are committed: to a view, and to stdout if they are streamed there.
 
     ``seen`` is the last entry from before this process took the run; the view shows no lines for entries up to it.
-    ``signal`` is the line that says how to send the signal of a name.
+    ``how`` returns the lines that say how to send a signal, or to answer a question in time.
     """
 
-    def __init__(self, shown: View, *, stream: bool, seen: int = 0, signal: Callable[[str], str] | None = None) -> None:
-        self._view = shown
-        self._signal = signal
+    def __init__(self, shown: View, how: Callable[[Question], Iterable[str]], *, stream: bool, seen: int = 0) -> None:
+        self._view, self._how = shown, how
         self._stream = stream
         self._seen = seen
         self._position = 0
@@ -88,9 +88,9 @@ class Transcript:
     def _show(self, batch: list[Entry]) -> None:
         for entry in batch:
             self._view.take(entry, new=entry.seq > self._seen)
-            asked = entry.event.question if isinstance(entry.event, QuestionAsked) else None
-            if asked is not None and asked.kind == "signal" and self._signal is not None and entry.seq > self._seen:
-                self._view.say(self._signal(asked.text))
+            if isinstance(entry.event, QuestionAsked) and entry.seq > self._seen:
+                for line in self._how(entry.event.question):
+                    self._view.say(line)
             self._position = entry.seq
         if self._stream:
             write("".join(as_json(event_line(entry)) + "\n" for entry in batch))
@@ -116,8 +116,8 @@ async def run_in_foreground(
     say_opening(runtime, run.run_id, run.state.definition, why=why)
     for line in signal_lines(run.state, store):
         say(line)
-    sent = partial(signal_line, run.run_id, store=store)
-    transcript = Transcript(shown, stream=output.stream_json, seen=run.state.seq, signal=sent)
+    how = partial(asked_lines, run.run_id, store=store)
+    transcript = Transcript(shown, how, stream=output.stream_json, seen=run.state.seq)
     try:
         while (await _drive(runtime.store, run, transcript, shown, resume)).status is RunStatus.WAITING:
             if not can_prompt() or only_planned(run.state):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -23,6 +24,7 @@ from leadhand.cli.foreground import Transcript, new_view, print_result
 from leadhand.cli.options import Flag, Json, Output, RunId, StoreFlags, open_reader
 from leadhand.cli.run_lookup import find_run
 from leadhand.cli.terminal.messages import (
+    answer_lines,
     resume_command,
     say_end,
     say_opening,
@@ -111,7 +113,9 @@ async def runs_watch(run_id: RunId = None, /, *, output: Output = Output(), stor
         resting = asyncio.ensure_future(_rested(runtime.store, listing))
         try:
             with shown.shown():
-                transcript = Transcript(shown, stream=output.stream_json)
+                transcript = Transcript(
+                    shown, partial(answer_lines, listing.run_id, store=store), stream=output.stream_json
+                )
                 await transcript.catch_up(runtime.store, listing.run_id)
                 if runtime.cluster is not None and shown.draws_drafts:
                     runtime.cluster.live.watch(listing.run_id)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Iterator, Sequence
+from datetime import UTC, datetime
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from leadhand.app.export.formatting import (
+    LONGEST_LINE,
     clean,
     count,
     duration,
@@ -48,6 +50,7 @@ from leadhand.core.limits import usd
 from leadhand.core.relations import open_plan, open_question
 from leadhand.core.run import CitedSource, RunDefinition, RunStatus
 from leadhand.core.state import RunState
+from leadhand.core.text import cut
 from leadhand.core.work_result import Judgement
 from leadhand.flows.facts import ASSUMED_WINDOW
 from leadhand.ports.runs import RunListing, duration_s
@@ -58,6 +61,7 @@ LEAST_LAST = 12
 """Columns of the last column of a table on a terminal."""
 MOST_APPROVALS = 3
 """Pending approvals of a run that are listed."""
+LONGEST_QUESTION = 2_000
 
 
 def say_opening(runtime: Runtime, run_id: str, definition: RunDefinition, *, why: str | None = None) -> None:
@@ -189,12 +193,24 @@ def only_planned(state: RunState) -> bool:
 def signal_lines(state: RunState, store: StoreFlags) -> list[str]:
     """The signals that a run waits for, each with the command that sends it."""
     asked = (state.questions[key] for key in state.unanswered)
-    return [signal_line(state.run_id, each.text, store) for each in asked if each.kind == "signal"]
+    return [line for each in asked if each.kind == "signal" for line in asked_lines(state.run_id, each, store)]
 
 
-def signal_line(run_id: str, name: str, store: StoreFlags) -> str:
-    """What a run waits for, and the command that sends it, with a value if the flow wants one."""
-    return f"Waiting for the signal {name}. Send it with: {store.command('signal', run_id, name)}"
+def asked_lines(run_id: str, asked: Question, store: StoreFlags) -> Iterator[str]:
+    """What a run asks while it goes on, and the command that sends the signal or the answer."""
+    if asked.kind == "signal":
+        yield f"Waiting for the signal {asked.text}. Send it with: {store.command('signal', run_id, asked.text)}"
+    yield from answer_lines(run_id, asked, store)
+
+
+def answer_lines(run_id: str, asked: Question, store: StoreFlags) -> Iterator[str]:
+    """A question to a person that expires, how long there is, and the command that answers it; none once it is over."""
+    left_s = 0.0 if asked.expires_at is None else (asked.expires_at - datetime.now(UTC)).total_seconds()
+    if asked.kind == "person" and left_s > 0:
+        if len(text := one_line(asked.text)) > LONGEST_LINE:  # else the line of the event has all of it
+            yield cut(text, LONGEST_QUESTION)
+        yield from choice_lines(asked)
+        yield f"Answer within {duration(left_s)} with: {store.command('answer', run_id, 'TEXT')}"
 
 
 def choice_lines(asked: Question) -> Iterator[str]:
