@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from typing import Any
@@ -53,6 +54,7 @@ async def test_a_request_is_carried_out_with_progress_and_a_result_that_says_eve
             **dict.fromkeys(("ask", "report", "research", "answer_question"), False),
             "run_status": True,
         }
+        assert max(len(json.dumps(each.output_schema)) for each in tools.values()) <= 1_500
         asked = {"request": "measure Paris, measure Oslo"}
         result = (await client.call_tool("ask", asked, progress_callback=note)).structured_content
 
@@ -65,7 +67,9 @@ async def test_a_request_is_carried_out_with_progress_and_a_result_that_says_eve
         assert await call(client, "run_status", run_id=result["run_id"]) == result
 
 
-@pytest.mark.parametrize(("answer", "calls"), [("approve", {"Ann 1": 1}), ("deny", {})])
+@pytest.mark.parametrize(
+    ("answer", "calls"), [("approve", {"Ann 1": 1}), ("Approve", {"Ann 1": 1}), ("1", {"Ann 1": 1}), ("deny", {})]
+)
 async def test_a_waiting_run_says_what_it_asks_and_continues_with_the_answer(
     connect: Connect, office: Office, answer: str, calls: dict[str, int]
 ) -> None:
@@ -75,6 +79,10 @@ async def test_a_waiting_run_says_what_it_asks_and_continues_with_the_answer(
         assert (waiting["status"], asked["kind"], asked["choices"]) == ("waiting", "call", ["approve", "deny"])
         assert '{"to": "Ann"' in asked["text"]
         assert await call(client, "run_status", run_id=waiting["run_id"], wait_seconds=0) == waiting
+
+        refused = await client.call_tool("answer_question", {"run_id": waiting["run_id"], "answer": "perhaps"})
+        assert (refused.is_error, office.calls.total()) == (True, 0)
+        assert all(choice in refused.content[0].text for choice in asked["choices"])
 
         over = await call(client, "answer_question", run_id=waiting["run_id"], answer=answer)
 

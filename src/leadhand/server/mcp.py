@@ -43,6 +43,7 @@ from leadhand.app.export.document import Document
 from leadhand.app.export.outcome import DoneCall
 from leadhand.app.export.shapes import RunApproval, RunUsage
 from leadhand.app.steering import access as rights
+from leadhand.app.steering.questions import chosen
 from leadhand.core.approval import ApprovalStatus
 from leadhand.core.errors import Failure, LeadhandError, UsageError
 from leadhand.core.run import ENDED, CitedSource, Gap, RunStatus
@@ -94,7 +95,9 @@ class Look(Wait):
 class Reply(Look):
     """A person's answer."""
 
-    answer: Words = Field(description="The user's answer, in words or as one of the choices.", min_length=1)
+    answer: Words = Field(
+        description="One of the `choices` that `asked` shows, or its number; words if it shows none.", min_length=1
+    )
     asked_id: str = Field("", description="The id of what was asked. Needed if several things are.", max_length=200)
     reason: Words = Field("", description="Why the user denies a call.")
 
@@ -106,7 +109,7 @@ class Asked(Document):
     id: str
     kind: Literal["question", "call", "plan", "effect"]
     text: str
-    choices: tuple[str, ...] = Field(description="The possible answers; empty for an answer in words.")
+    choices: tuple[str, ...]
 
     @classmethod
     def of(cls, asked: RunApproval) -> Asked:
@@ -125,12 +128,12 @@ class RunResult(RunAnswer):
     """A run: its answer, what it rests on, what is missing, what it cost, and what it asks."""
 
     run_id: str
-    headline: str = Field(description="How the run stands, in one line.")
-    done: tuple[DoneCall, ...] = Field(description="Every call with an effect, from the log.")
-    sources: tuple[CitedSource, ...] = Field(description="The first is cited as `[1]`.")
-    gaps: tuple[Gap, ...] = Field(description="The parts of the request that the answer lacks.")
+    headline: str
+    done: tuple[DoneCall, ...]
+    sources: tuple[CitedSource, ...]
+    gaps: tuple[Gap, ...]
     failure: Failure | None
-    asked: tuple[Asked, ...] = Field(description="What the run waits for people to answer.")
+    asked: tuple[Asked, ...]
     usage: RunUsage
 
     @classmethod
@@ -142,6 +145,27 @@ class RunResult(RunAnswer):
         same = {name: getattr(document, name) for name in cls.model_fields if name in type(document).model_fields}
         over = document.status in ENDED
         return cls(**same, headline=document.outcome.headline, asked=() if over else (*first, *open_))
+
+
+def _list(about: str, **entry: Any) -> dict[str, Any]:
+    return {"type": "array", "description": about, "items": {"type": "object", "properties": entry}}
+
+
+_TEXT = {"type": "string"}
+_CHOICES = {"type": "array", "items": _TEXT, "description": "The possible answers; empty for an answer in words."}
+_RESULT: dict[str, Any] = {
+    "run_id": _TEXT,
+    "status": {"enum": [*map(str, RunStatus)]},
+    "headline": {**_TEXT, "description": "How the run stands, in one line."},
+    "answer": {"type": ["string", "null"]},
+    "evidence": {"type": "object", "description": "How many claims have each verdict, and the doubts."},
+    "done": _list("Every call with an effect, from the log.", tool=_TEXT),
+    "sources": _list("The first is cited as `[1]`.", title=_TEXT, url=_TEXT),
+    "gaps": _list("The parts of the request that the answer lacks.", name=_TEXT, reason=_TEXT, next_action=_TEXT),
+    "asked": _list("What the run waits for people to answer.", id=_TEXT, text=_TEXT, choices=_CHOICES),
+    "usage": {"type": "object", "properties": {"cost_usd": {"type": ["number", "null"]}}},
+}
+"""A :class:`RunResult` in short: clients show the schema to their model with each tool."""
 
 
 class _Offer(NamedTuple):
@@ -160,7 +184,7 @@ class _Offer(NamedTuple):
             name=name,
             description=self.about,
             input_schema=self.body.model_json_schema(),
-            output_schema=RunResult.model_json_schema(mode="serialization"),
+            output_schema={"type": "object", "properties": _RESULT, "required": [*_RESULT]},
             annotations=ToolAnnotations(read_only_hint=self.read_only, idempotent_hint=self.read_only, **hints),
         )
 
@@ -257,8 +281,7 @@ class _Call:
             await control.answer_question(run_id, self._service, self._access, self._principal, text)
             return
         require(self._principal, rights.Scope.APPROVE)
-        if answer not in asked.choices:
-            raise UsageError(f"{answer!r} is not one of the choices", f"Choose from: {', '.join(asked.choices)}.")
+        answer = chosen(answer, asked.choices)
         settles: Any = {"decision": "settle", "happened": answer == "happened"}
         decides: Any = {"decision": answer, "reason": reason}
         decided = approvals.AnswerBody(**(settles if asked.kind == "effect" else decides))

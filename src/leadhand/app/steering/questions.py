@@ -42,13 +42,17 @@ def checked(state: RunState, given: str, question_id: str = "") -> tuple[Questio
     if len(said) > LONGEST_REPLY:
         raise UsageError(f"the answer has more than {LONGEST_REPLY:,} characters", "Answer in fewer words.")
     asked = _open(state, question_id)
-    if not asked.choices:
-        return asked, said
-    named = {f"{number}": each for number, each in enumerate(asked.choices, start=1)}
-    named |= {each.casefold(): each for each in asked.choices}
-    if said.casefold() not in named:
-        raise UsageError(f"{shown(said)} is not one of the choices", f"Choose from: {', '.join(asked.choices)}.")
-    return asked, named[said.casefold()]
+    return asked, chosen(said, asked.choices) if asked.choices else said
+
+
+def chosen(said: str, choices: Sequence[str]) -> str:
+    """Return one of the choices, also named by its number or in other letter case. Raises UsageError, which lists them
+    as they are."""
+    named = {f"{number}": each for number, each in enumerate(choices, start=1)}
+    named |= {each.casefold(): each for each in choices}
+    if (found := named.get(said.strip().casefold())) is None:
+        raise UsageError(f"{shown(said)} is not one of the choices", f"Choose from: {', '.join(choices)}.")
+    return found
 
 
 def _open(state: RunState, question_id: str) -> Question:
