@@ -7,10 +7,12 @@ from collections import Counter
 from pathlib import Path
 
 import psutil
+import pytest
 
 from cluster.machines import Cluster, Machine, lost, until
 from leadhand.core.run import RunStatus
 
+pytestmark = pytest.mark.slow
 HERE = Path(__file__).parent
 FLOWS, SERVER = str(HERE / "lookers.py"), HERE.parent / "mcp" / "rare_server.py"
 
