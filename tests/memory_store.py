@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import AsyncGenerator, Callable, Collection, Mapping, Sequence
 from dataclasses import asdict
 from datetime import datetime, timedelta
@@ -38,7 +38,6 @@ from leadhand.ports.runs import (
     RunFilter,
     RunListing,
     RunSort,
-    StoreInfo,
     duration_s,
 )
 
@@ -269,10 +268,6 @@ class MemoryStore:
     async def hosts(self) -> list[HostLine]:
         driven = tuple(run_id for run_id, record in self.records.items() if record.owner == self.host)
         return [HostLine(host=self.host, here=True, runs=driven)]
-
-    async def about(self) -> StoreInfo:
-        counts = Counter(record.listing.status for record in self.records.values())
-        return StoreInfo(kind="memory", name="memory", version=0, runs=dict(counts))
 
     async def blob(self, digest: str) -> bytes:
         return self.blobs[digest]

@@ -8,6 +8,5 @@ export { ModelCall } from "./run/inspector/model_call.tsx";
 export { PlanGraph } from "./run/orders/plan_graph.tsx";
 export { Usage } from "./run/outputs/usage_tab.tsx";
 export { StageStrip } from "./report/stage_strip.tsx";
-export { SystemScreen } from "./system/system_screen.tsx";
 export { ToolsScreen } from "./tools/tools_screen.tsx";
 export { WorkersScreen } from "./workers/workers_screen.tsx";

@@ -114,7 +114,7 @@ export function startRouter(): void {
   });
 }
 
-const SCREENS = new Set(["runs", "approvals", "workers", "tools", "system"]);
+const SCREENS = new Set(["runs", "approvals", "workers", "tools"]);
 
 /** Return whether a path is a screen of the console, not a page of the service. */
 export function isScreen(path: string): boolean {

@@ -17,7 +17,7 @@ Deno.test("the query changes by name; null and an empty text remove a name", () 
 });
 
 Deno.test("only the console's own paths are screens: the API and its pages are loaded by the browser", () => {
-  const screens = ["/", "/runs", "/runs/run_1", "/approvals", "/workers", "/tools/x", "/system"];
+  const screens = ["/", "/runs", "/runs/run_1", "/approvals", "/workers", "/tools/x"];
   assert.ok(screens.every(isScreen));
   assert.ok(!["/openapi.json", "/metrics", "/api/runs", "/runsx"].some(isScreen));
 });

@@ -121,19 +121,6 @@ export interface paths {
       };
     };
   };
-  readonly "/api/hosts": {
-    readonly parameters: {};
-    readonly get: {
-      readonly parameters: {};
-      readonly responses: {
-        readonly 200: {
-          content: {
-            readonly "application/json": components["schemas"]["HostsDocument"];
-          };
-        };
-      };
-    };
-  };
   readonly "/api/keys": {
     readonly parameters: {};
     readonly get: {
@@ -837,19 +824,6 @@ export interface paths {
       };
     };
   };
-  readonly "/api/system": {
-    readonly parameters: {};
-    readonly get: {
-      readonly parameters: {};
-      readonly responses: {
-        readonly 200: {
-          content: {
-            readonly "application/json": components["schemas"]["SystemDocument"];
-          };
-        };
-      };
-    };
-  };
   readonly "/api/tools": {
     readonly parameters: {};
     readonly get: {
@@ -1302,12 +1276,6 @@ export interface components {
       readonly scope: string;
       readonly tokens: number | null;
     };
-    readonly CheckLine: {
-      readonly how: string;
-      readonly name: string;
-      readonly ok: boolean;
-      readonly what: string;
-    };
     readonly CitedPassage: {
       readonly id: string;
       readonly link: string;
@@ -1395,15 +1363,6 @@ export interface components {
       readonly secret: string;
       readonly url: string;
       readonly webhook_id: string;
-    };
-    readonly DatabaseInfo: {
-      readonly bytes: number | null;
-      readonly kind: string;
-      readonly name: string;
-      readonly runs: {
-        readonly [key: string]: number;
-      };
-      readonly schema: number;
     };
     readonly DefineWorker: {
       readonly description: string;
@@ -1656,25 +1615,6 @@ export interface components {
       /** @constant */
       readonly status: "ok";
     };
-    /** @enum {string} */
-    readonly HostKind: "run" | "server" | "host";
-    readonly HostLine: {
-      readonly attempts: readonly string[];
-      readonly concurrency: number;
-      readonly draining: boolean;
-      readonly flows: readonly string[];
-      readonly here: boolean;
-      readonly host: string;
-      readonly kind: components["schemas"]["HostKind"] | null;
-      readonly running: number;
-      readonly runs: readonly string[];
-      readonly since: string | null;
-      readonly tools: readonly string[];
-    };
-    readonly HostsDocument: {
-      readonly hosts: readonly components["schemas"]["HostLine"][];
-      readonly queue: components["schemas"]["QueueInfo"];
-    };
     readonly Judgement: {
       readonly claims: readonly components["schemas"]["Claim"][];
       readonly doubts: readonly components["schemas"]["Doubt"][];
@@ -1816,10 +1756,6 @@ export interface components {
       readonly windows: {
         readonly [key: string]: number;
       };
-    };
-    readonly ModelInfo: {
-      readonly name: string;
-      readonly why: string;
     };
     readonly Money: {
       readonly nanousd: number;
@@ -1982,13 +1918,6 @@ export interface components {
       readonly type: "question_asked";
       readonly words: components["schemas"]["EventWords"];
     };
-    readonly QueueInfo: {
-      readonly depth: number;
-      readonly oldest_s: number;
-      readonly runs: readonly string[];
-      readonly steps: number;
-      readonly waiting: readonly components["schemas"]["WaitingRun"][];
-    };
     readonly ReplyBody: {
       readonly question_id?: string;
       readonly text: string;
@@ -2058,13 +1987,6 @@ export interface components {
     };
     readonly ResumeBody: {
       readonly limits?: components["schemas"]["Limits-Input"];
-    };
-    readonly RetentionInfo: {
-      readonly checked_at: string | null;
-      readonly deleted: number;
-      readonly expired: number | null;
-      readonly keep_for_s: number | null;
-      readonly keep_runs: number | null;
     };
     readonly RetryBody: {
       readonly args?: {
@@ -2664,20 +2586,6 @@ export interface components {
       readonly subtask: string;
       readonly summary: string;
     };
-    readonly SystemDocument: {
-      readonly checks: readonly components["schemas"]["CheckLine"][];
-      readonly console: boolean;
-      readonly database: components["schemas"]["DatabaseInfo"];
-      readonly driving: number;
-      readonly hosts: readonly components["schemas"]["HostLine"][];
-      readonly model: components["schemas"]["ModelInfo"];
-      readonly platform: string;
-      readonly python: string;
-      readonly retention: components["schemas"]["RetentionInfo"];
-      readonly started_at: string;
-      readonly streams: number;
-      readonly version: string;
-    };
     readonly SystemMessage: {
       /** @constant */
       readonly role: "system";
@@ -2902,13 +2810,6 @@ export interface components {
       };
       readonly todos: readonly components["schemas"]["TodoPart"][];
     };
-    readonly WaitingRun: {
-      readonly position: number;
-      readonly priority: number;
-      readonly reason: string;
-      readonly run_id: string;
-      readonly since: string;
-    };
     readonly WaitPart: {
       readonly attempt: string;
       readonly since: string;
@@ -3057,7 +2958,6 @@ export type CallPart = components["schemas"]["CallPart"];
 export type CallReply = components["schemas"]["CallReply"];
 export type CallSettings = components["schemas"]["CallSettings"];
 export type Ceiling = components["schemas"]["Ceiling"];
-export type CheckLine = components["schemas"]["CheckLine"];
 export type CitedPassage = components["schemas"]["CitedPassage"];
 export type CitedSource = components["schemas"]["CitedSource"];
 export type Claim = components["schemas"]["Claim"];
@@ -3068,7 +2968,6 @@ export type ContextStore = components["schemas"]["ContextStore"];
 export type ConversationCompacted = components["schemas"]["ConversationCompacted"];
 export type CreatedKey = components["schemas"]["CreatedKey"];
 export type CreatedWebhook = components["schemas"]["CreatedWebhook"];
-export type DatabaseInfo = components["schemas"]["DatabaseInfo"];
 export type DefineWorker = components["schemas"]["DefineWorker"];
 export type Delegate = components["schemas"]["Delegate"];
 export type DeliveriesList = components["schemas"]["DeliveriesList"];
@@ -3098,9 +2997,6 @@ export type ForkBody = components["schemas"]["ForkBody"];
 export type ForkPoint = components["schemas"]["ForkPoint"];
 export type Gap = components["schemas"]["Gap"];
 export type Health = components["schemas"]["Health"];
-export type HostKind = components["schemas"]["HostKind"];
-export type HostLine = components["schemas"]["HostLine"];
-export type HostsDocument = components["schemas"]["HostsDocument"];
 export type Judgement = components["schemas"]["Judgement"];
 export type KeyBody = components["schemas"]["KeyBody"];
 export type KeyCeilings = components["schemas"]["KeyCeilings"];
@@ -3113,7 +3009,6 @@ export type ModelCallBegan = components["schemas"]["ModelCallBegan"];
 export type ModelCallDocument = components["schemas"]["ModelCallDocument"];
 export type ModelCallReturned = components["schemas"]["ModelCallReturned"];
 export type ModelChoice = components["schemas"]["ModelChoice"];
-export type ModelInfo = components["schemas"]["ModelInfo"];
 export type Money = components["schemas"]["Money"];
 export type NewKey = components["schemas"]["NewKey"];
 export type NewWebhook = components["schemas"]["NewWebhook"];
@@ -3136,7 +3031,6 @@ export type PromotedWorker = components["schemas"]["PromotedWorker"];
 export type Question = components["schemas"]["Question"];
 export type QuestionAnswered = components["schemas"]["QuestionAnswered"];
 export type QuestionAsked = components["schemas"]["QuestionAsked"];
-export type QueueInfo = components["schemas"]["QueueInfo"];
 export type ReplyBody = components["schemas"]["ReplyBody"];
 export type ReportDraft = components["schemas"]["ReportDraft"];
 export type ReportFeedback = components["schemas"]["ReportFeedback"];
@@ -3146,7 +3040,6 @@ export type Research = components["schemas"]["Research"];
 export type ResultData = components["schemas"]["ResultData"];
 export type ResultsJudged = components["schemas"]["ResultsJudged"];
 export type ResumeBody = components["schemas"]["ResumeBody"];
-export type RetentionInfo = components["schemas"]["RetentionInfo"];
 export type RetryBody = components["schemas"]["RetryBody"];
 export type Review = components["schemas"]["Review"];
 export type ReviewPart = components["schemas"]["ReviewPart"];
@@ -3193,7 +3086,6 @@ export type Subtask = components["schemas"]["Subtask"];
 export type SubtaskProgress = components["schemas"]["SubtaskProgress"];
 export type SubtaskVerdict = components["schemas"]["SubtaskVerdict"];
 export type SupplyBody = components["schemas"]["SupplyBody"];
-export type SystemDocument = components["schemas"]["SystemDocument"];
 export type SystemMessage = components["schemas"]["SystemMessage"];
 export type Task = components["schemas"]["Task"];
 export type TaskEvent = components["schemas"]["TaskEvent"];
@@ -3216,7 +3108,6 @@ export type Verdict = components["schemas"]["Verdict"];
 export type VerdictKind = components["schemas"]["VerdictKind"];
 export type VerdictPart = components["schemas"]["VerdictPart"];
 export type ViewDocument = components["schemas"]["ViewDocument"];
-export type WaitingRun = components["schemas"]["WaitingRun"];
 export type WaitPart = components["schemas"]["WaitPart"];
 export type WebhookDocument = components["schemas"]["WebhookDocument"];
 export type WebhooksList = components["schemas"]["WebhooksList"];

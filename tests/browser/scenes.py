@@ -147,14 +147,6 @@ async def approvals(home: Path) -> AsyncGenerator[Scene]:
 
 
 @asynccontextmanager
-async def system(home: Path) -> AsyncGenerator[Scene]:
-    async with _office(home) as (served, _):
-        await served.finished(await served.started("measure Paris"))
-        await served.event(await served.started("measure Rome"), "tool_call_began")
-        yield Scene(served, "/system", _shows("sqlite"))
-
-
-@asynccontextmanager
 async def login(home: Path) -> AsyncGenerator[Scene]:
     async with _office(home, doors=Doors(key_needed=True)) as (served, _):
         await make_key(served.runtime.database, "ann", (Scope.READ,))
@@ -181,7 +173,6 @@ SCENES: dict[str, Play] = {
     "approvals": approvals,
     "tools": Simple("/tools", ("Measure the noise at a place.",)),
     "tool": Simple("/tools/directions_tool", ("Run tool",), options={"tools": None}),
-    "system": system,
     "login": login,
     "no-such-run": Simple("/runs/run_nowhere", ("Run not found",)),
     "no-such-page": Simple("/nowhere/at/all", ("Page not found",)),

@@ -91,7 +91,7 @@ async def test_seven_tabs_of_one_server_do_not_block_each_other(served: Served, 
         await expect(tabs[-1].locator(".figures").get_by_text("1 of 2 completed")).to_be_visible()
 
     # The tab that is shown has two: the view of its run, and the changes of all runs.
-    await served.wait_for(lambda: served.get("/api/system"), lambda system: system["streams"] == 2)
+    await served.wait_for(lambda: _streams(served), lambda streams: streams == 2)
     first = tabs[0]
     await expect(first.locator(".header")).to_contain_text("Paused")
     assert await first.evaluate("fetch('/api/session').then(answer => answer.status)") == 200
@@ -104,7 +104,7 @@ async def test_seven_tabs_of_one_server_do_not_block_each_other(served: Served, 
         await expect(tab.get_by_role("article", name="Answer")).to_contain_text("Rome: 40 dB")
         await expect(tab.locator(".header")).to_contain_text("Ended")
         await tab.evaluate(HIDE, True)
-    await served.wait_for(lambda: served.get("/api/system"), lambda system: system["streams"] == 0)
+    await served.wait_for(lambda: _streams(served), lambda streams: streams == 0)
 
 
 @pytest.mark.slow
@@ -144,3 +144,9 @@ async def test_the_answer_before_a_retry_is_not_shown_as_a_draft(
     await expect(draft).not_to_contain_text("Oslo")
     author.end()
     await expect(page.get_by_role("article", name="Answer")).to_contain_text("Rome is known, too.")
+
+
+async def _streams(served: Served) -> int:
+    """The streams that are open."""
+    metrics = (await served.http.get("/metrics")).text
+    return int(float(metrics.partition("\nleadhand_sse_streams_open ")[2].partition("\n")[0]))

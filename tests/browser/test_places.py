@@ -87,14 +87,14 @@ async def test_every_screen_is_reached_by_keyboard(serve: OpenServer, visit: Vis
     for request in ("measure Paris", "measure Lyon"):
         await served.finished(await served.started(request))
     running = await served.started("measure Nice, measure Rome")
-    page = await (await visit(served.url)).open("/system")
-    await expect(page.get_by_role("heading", name="System", level=1)).to_be_visible()
+    page = await (await visit(served.url)).open("/tools")
+    await expect(page.get_by_role("heading", name="Tools", level=1)).to_be_visible()
     await page.keyboard.press("Tab")
     await expect(page.get_by_role("link", name="Skip to content")).to_be_focused()
     await page.keyboard.press("Enter")
     await page.keyboard.press("Tab")
     assert await page.evaluate("document.activeElement.closest('main') !== null")
-    for key, title in (("t", "Tools"), ("a", "Approvals"), ("s", "System"), ("r", "Runs")):
+    for key, title in (("t", "Tools"), ("a", "Approvals"), ("r", "Runs")):
         await page.keyboard.press("g")
         await page.keyboard.press(key)
         await expect(page).to_have_title(f"{title} · Leadhand")

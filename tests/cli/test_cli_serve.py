@@ -299,7 +299,7 @@ def test_the_log_goes_to_stderr_and_the_address_alone_to_stdout(
     server = serve("--root-path", "/leadhand/")
     assert server.url.startswith("http://127.0.0.1:")
     server.ask("/leadhand/api/runs?q=confidential")
-    assert server.ask("/leadhand/api/system")["model"]["name"] == "offline"
+    assert server.ask("/leadhand/api/flows")["flows"]
     assert server.end() == 0
 
     assert server.process.stdout is not None
@@ -308,7 +308,7 @@ def test_the_log_goes_to_stderr_and_the_address_alone_to_stdout(
     assert {"uvicorn.error", "leadhand.server", "leadhand.access"} <= {line["logger"] for line in lines}
     (serving,) = [line for line in lines if line["event"] == "serving"]
     assert serving["api"].endswith("/openapi.json")
-    assert [line["path"] for line in lines if "path" in line] == ["/leadhand/api/runs", "/leadhand/api/system"]
+    assert [line["path"] for line in lines if "path" in line] == ["/leadhand/api/runs", "/leadhand/api/flows"]
     (stopped,) = [line for line in lines if line["event"] == "stopped"]
     assert stopped["runs_to_resume"] == 0
     assert "confidential" not in server.log.read_text()

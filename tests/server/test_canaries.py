@@ -68,7 +68,6 @@ async def said_by(served: Served, run_id: str) -> str:
         "/api/approvals",
         "/api/tools",
         "/api/flows",
-        "/api/system",
         "/metrics",
     ):
         response = await api.get(path)

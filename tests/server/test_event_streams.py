@@ -237,6 +237,7 @@ async def test_streams_of_a_key_are_counted_while_they_are_open(serve: OpenServe
             assert int(refused.headers["retry-after"]) >= 1
             async with served.watch(run_id) as of_the_machines_user:
                 await anext(of_the_machines_user)
-        await served.door.seen(lambda: served.door.get("/api/system"), lambda system: system.json()["streams"] == 1)
+        counted = "leadhand_sse_streams_open 1.0"
+        await served.door.seen(lambda: served.door.get("/metrics"), lambda metrics: counted in metrics.text)
         async with served.watch(run_id, headers=ann) as again:
             await anext(again)

@@ -193,7 +193,7 @@ async def test_the_console_finds_its_own_way_and_the_api_keeps_its_own(open_door
     api = await open_door(console=console)
     page = {"accept": "text/html"}
 
-    for path in ("/", "/runs/run_x", "/approvals", "/system?tab=1"):
+    for path in ("/", "/runs/run_x", "/approvals", "/tools?tab=1"):
         answer = await api.get(path, headers=page)
         assert (answer.status_code, "<title>console</title>" in answer.text) == (200, True), path
     assert (await api.get("/app.js")).text == "1"

@@ -205,7 +205,8 @@ async def test_a_run_whose_driving_fails_is_not_tried_again_at_once(
         raise ConfigurationError("the run uses work-order version 99", "Resume it elsewhere.")
 
     async with opened() as first:
-        await first.seen(lambda: first.get("/api/system"), lambda system: system.json()["driving"] == 1)
+        counted = "leadhand_runs_driving 1.0"
+        await first.seen(lambda: first.get("/metrics"), lambda metrics: counted in metrics.text)
         await first.post(f"/api/runs/{run_id}/pause")
     async with opened() as api:
         monkeypatch.setattr(api.runtime, "drive", fails)

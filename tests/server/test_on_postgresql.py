@@ -47,12 +47,9 @@ def test_a_server_elsewhere_goes_on_with_the_runs_of_one_that_was_killed(postgre
         with client.stream("GET", f"/api/runs/{run_id}/events/stream") as stream:
             told = list(stream.iter_lines())
         run = client.get(f"/api/runs/{run_id}").json()
-        system = client.get("/api/system").json()
         second.send_signal(signal.SIGINT)
         assert second.wait(PATIENCE_S) == 0
 
     assert "event: end" in told
     assert [line for line in told if line.startswith("id: ")] == [f"id: {n}" for n in range(1, run["last_seq"] + 1)]
     assert run["status"] == "succeeded"
-    assert system["database"]["kind"] == "postgresql"
-    assert system["database"]["runs"]["succeeded"] == 1

@@ -73,7 +73,7 @@ async def test_runs_that_are_under_way_are_counted(open_door: OpenDoor, office: 
     office.gate.set()
     for run_id in runs:
         await api.over(run_id)
-    await api.seen(lambda: api.get("/api/system"), lambda system: system.json()["driving"] == 0)
+    await api.seen(lambda: api.get("/metrics"), lambda metrics: "leadhand_runs_driving 0.0" in metrics.text)
     assert (await api.post("/api/runs", {"request": "measure Rome"}, headers=ann)).status_code == 202
 
 

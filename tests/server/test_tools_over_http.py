@@ -77,19 +77,6 @@ async def test_who_may_only_look_calls_no_tool(api: Door, office: Office) -> Non
     assert office.calls == {}
 
 
-async def test_the_system_says_what_it_is(api: Door) -> None:
-    await api.over(await api.started("measure Paris"))
-
-    system = (await api.get("/api/system")).json()
-
-    assert system["database"]["kind"] == "sqlite"
-    assert system["database"]["runs"] == {"succeeded": 1}
-    assert (system["driving"], system["streams"], system["console"]) == (0, 0, False)
-    assert [host["here"] for host in system["hosts"]] == [True]
-    assert system["checks"]
-    assert all(check["ok"] is True or check["how"] for check in system["checks"])
-
-
 async def test_a_database_that_cannot_be_written_makes_the_server_unready(api: Door) -> None:
     await api.runtime.store.aclose()
 

@@ -266,11 +266,10 @@ async def test_the_space_of_deleted_runs_comes_back(sqlite_url: str, tmp_path: P
     async with aclosing(await open_store(sqlite_url)) as store:
         await finished(store, "run-1", *(f"{number}" * 100_000 for number in range(20)))
         await finished(store, "run-2", "small")
-        before = (await store.about()).bytes or 0
+        before = (tmp_path / "leadhand.db").stat().st_size
         await store.delete_runs(["run-1"])
-        after = (await store.about()).bytes or 0
+        after = (tmp_path / "leadhand.db").stat().st_size
         assert len(await store.read("run-2")) == 2
-        assert (tmp_path / "leadhand.db").stat().st_size == after
     assert before > 2_000_000
     assert after < before / 10
 

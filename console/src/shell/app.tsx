@@ -19,7 +19,6 @@ import { Help } from "./help.tsx";
 import { NotFound } from "./not_found.tsx";
 
 const ToolsScreen = lazy("ToolsScreen");
-const SystemScreen = lazy("SystemScreen");
 const WorkersScreen = lazy("WorkersScreen");
 
 /** The screens that have no further path. */
@@ -27,7 +26,6 @@ const SCREENS: { readonly [path: string]: FunctionComponent } = {
   runs: RunsScreen,
   approvals: ApprovalsScreen,
   workers: WorkersScreen,
-  system: SystemScreen,
 };
 
 const helpOpen = signal(false);
@@ -38,7 +36,6 @@ export function App() {
     "g a": { label: "Go to approvals", action: () => go("/approvals") },
     "g w": { label: "Go to workers", action: () => go("/workers") },
     "g t": { label: "Go to tools", action: () => go("/tools") },
-    "g s": { label: "Go to system", action: () => go("/system") },
     "?": { label: "Show keyboard shortcuts", action: () => helpOpen.value = true },
   });
   useFocusOnNavigation();

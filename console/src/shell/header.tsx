@@ -8,7 +8,7 @@ import { Button, useAction } from "../ui/button.tsx";
 import { capitalized } from "../formats.ts";
 import { useOpenApprovals } from "./open_approvals.ts";
 
-const SCREENS = ["runs", "approvals", "workers", "tools", "system"] as const;
+const SCREENS = ["runs", "approvals", "workers", "tools"] as const;
 
 export function Header({ onHelp }: { onHelp: () => void }) {
   const [here] = partsOf(place.value.path);

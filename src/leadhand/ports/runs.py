@@ -54,20 +54,6 @@ class RunListing(Value):
     tags: dict[str, str] = {}
 
 
-class StoreInfo(Value):
-    """A description of a store, for operators.
-
-    ``kind`` is ``sqlite``, ``postgresql``, ``memory`` or the name of another; ``name`` a path, or a URL without its
-    password; ``version`` the schema's; ``bytes`` the size (None: unknown); ``runs`` the number of runs by status.
-    """
-
-    kind: str
-    name: str
-    version: int
-    bytes: int | None = None
-    runs: dict[RunStatus, int] = {}
-
-
 class RunSort(StrEnum):
     """What a list of runs is sorted by; ``duration`` is that until now for a run that has not finished."""
 

@@ -13,7 +13,7 @@ from leadhand.core.value import Json
 if TYPE_CHECKING:
     from leadhand.ports.heads import RunHead
     from leadhand.ports.hosts import HostLine
-    from leadhand.ports.runs import RunFilter, RunListing, StoreInfo
+    from leadhand.ports.runs import RunFilter, RunListing
 
 
 class ContextStore(Protocol):
@@ -105,10 +105,6 @@ class ContextStore(Protocol):
 
     async def hosts(self) -> list[HostLine]:
         """Return the living processes: this one first, then those that drive runs."""
-        ...
-
-    async def about(self) -> StoreInfo:
-        """Return a description of the store, for operators."""
         ...
 
     async def blob(self, digest: str) -> bytes:

@@ -107,7 +107,6 @@ def create_app(service: Service, *, doors: Doors | None = None, console: Path | 
     app.state.access = Access(store, rates, needed=doors.key_needed, user=user())
     app.state.metrics = counted
     app.state.local = doors.local
-    app.state.console = console is not None
     add_console(app, console, doors.prefix)
     app.add_middleware(RequestBodyLimitMiddleware, max_body_size=LARGEST_BODY)  # behind the guard's own refusal
     if doors.origins:

@@ -182,11 +182,6 @@ class Metrics:
         self._requests.labels(method, route, str(status)).inc()
         self._request_seconds.labels(method, route).observe(seconds)
 
-    @property
-    def open_streams(self) -> int:
-        """How many event streams are open."""
-        return int(self._registry.get_sample_value("leadhand_sse_streams_open") or 0)
-
     def text(self) -> bytes:
         """Return all metrics in the text format of Prometheus, of the type ``content_type``."""
         return generate_latest(self._registry)

@@ -16,8 +16,7 @@ from leadhand.app.steering.access import KeyCeilings, Scope
 from leadhand.core.errors import Failure
 from leadhand.core.run import RunStatus
 from leadhand.core.tool import Source, ToolSpec
-from leadhand.core.value import Json, Moment, unset
-from leadhand.ports.hosts import HostLine, QueueInfo
+from leadhand.core.value import Json, unset
 from leadhand.server.event_shapes import EventDocument
 
 
@@ -178,66 +177,6 @@ class SessionDocument(Document):
     scopes: tuple[Scope, ...]
     ceilings: KeyCeilings
     version: str
-
-
-class DatabaseInfo(Document):
-    """The database, its schema version, its size, and its runs by status."""
-
-    name: str
-    kind: str
-    schema_version: int = Field(serialization_alias="schema")
-    bytes: int | None
-    runs: dict[RunStatus, int]
-
-
-class ModelInfo(Document):
-    """The default model, and why it was chosen."""
-
-    name: str
-    why: str
-
-
-class CheckLine(Document):
-    """The result of one check of the installation, and what to do if it failed."""
-
-    name: str
-    ok: bool
-    what: str
-    how: str
-
-
-class HostsDocument(Document):
-    """The processes that are alive and, on PostgreSQL, the queue that they take work from."""
-
-    hosts: tuple[HostLine, ...]
-    queue: QueueInfo
-
-
-class RetentionInfo(Document):
-    """Which finished runs this server keeps, and what it has deleted."""
-
-    keep_for_s: int | None = Field(description="Seconds after their end that runs are kept; null for no limit.")
-    keep_runs: int | None = Field(description="How many finished runs are kept; null for no limit.")
-    expired: int | None = Field(description="Runs that will be deleted next; null for a key that may not read all.")
-    deleted: int = Field(description="Runs that this process has deleted.")
-    checked_at: Moment | None = Field(description="When this process last looked for runs to delete.")
-
-
-class SystemDocument(Document):
-    """The versions, the database, the hosts and the checks of this server."""
-
-    version: str
-    python: str
-    platform: str
-    started_at: Moment
-    database: DatabaseInfo
-    model: ModelInfo
-    hosts: tuple[HostLine, ...]
-    streams: int = Field(description="Open event streams.")
-    driving: int = Field(description="Runs that this process drives.")
-    console: bool = Field(description="Whether this server has the web console.")
-    retention: RetentionInfo
-    checks: tuple[CheckLine, ...]
 
 
 class Health(Document):

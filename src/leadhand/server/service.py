@@ -7,7 +7,6 @@ import contextlib
 import logging
 from collections.abc import AsyncGenerator, Collection
 from dataclasses import replace
-from datetime import UTC, datetime
 from http import HTTPStatus
 from weakref import WeakValueDictionary
 
@@ -54,7 +53,6 @@ class Service:
         self.feeds = feeds
         self.workers = Workers(runtime)
         self.redactor = runtime.redactor
-        self.started_at = datetime.now(UTC)
         self.driver = Driver(runtime)
         self.upkeep = Upkeep(runtime, kept)
         self._beginning: WeakValueDictionary[str | None, asyncio.Lock] = WeakValueDictionary()

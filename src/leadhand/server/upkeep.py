@@ -24,19 +24,17 @@ class Upkeep(Periodic):
 
     def __init__(self, runtime: Runtime, kept: Retention, *, every_s: float = INDEX_EVERY_S) -> None:
         super().__init__(every_s)
-        self.kept = kept
-        self.deleted = 0
-        """How many runs this process has deleted."""
-        self.deleted_at: datetime | None = None
+        self._kept = kept
+        self._looked_at: datetime | None = None
         """When it last looked for runs to delete."""
         self._runtime = runtime
 
     async def look(self) -> None:
         """Delete what is not kept, if it is time, and index what is new. Raises StoreError."""
         store, now = self._runtime.database, datetime.now(UTC)
-        due = self.deleted_at is None or (now - self.deleted_at).total_seconds() >= DELETE_EVERY_S
-        if self.kept and due:
-            self.deleted_at = now
+        due = self._looked_at is None or (now - self._looked_at).total_seconds() >= DELETE_EVERY_S
+        if self._kept and due:
+            self._looked_at = now
             await self._delete(now)
         await store.index_runs()
 
@@ -45,9 +43,8 @@ class Upkeep(Periodic):
         # Servers that share a database take turns: another has just looked.
         if not await store.cache_new("retention", None, DELETE_EVERY_S / 2):
             return
-        expired = await self.kept.expired(store, now)
+        expired = await self._kept.expired(store, now)
         if not expired:
             return
         deleted = await delete_runs(self._runtime, [run.run_id for run in expired], ended_only=True)
-        self.deleted += len(deleted)
         LOGGER.info("deleted %d runs that are no longer kept", len(deleted))

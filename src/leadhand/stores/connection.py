@@ -44,11 +44,11 @@ class Corrupt(StoreError):
 class Dialect(NamedTuple):
     """The SQL of one kind of database where the two differ; each field but ``kind`` and ``alone`` is a piece of SQL.
 
-    ``kind`` is the database's name. ``now`` is its clock in whole microseconds since 1970, UTC. ``creation_lock`` keeps
-    a second process from creating the tables at the same time (empty: beginning a transaction does). ``tables`` lists
-    the tables, ``size`` returns the bytes of the database. ``alone`` is true if the database belongs to one program
-    only. ``has_phrase`` is the condition that a row of ``run_texts`` has the phrase ``?``; ``phrase`` writes one of the
-    words ``{0}``, which ``next_word`` separates, and the last of which may be the beginning of a word.
+    ``kind`` is the database's name. ``now`` is its clock in whole microseconds since 1970, UTC. ``creation_lock``
+    keeps a second process from creating the tables at the same time (empty: beginning a transaction does). ``tables``
+    lists the tables. ``alone`` is true if the database belongs to one program only. ``has_phrase`` is the condition
+    that a row of ``run_texts`` has the phrase ``?``; ``phrase`` writes one of the words ``{0}``, which ``next_word``
+    separates, and the last of which may be the beginning of a word.
     """
 
     kind: str
@@ -56,7 +56,6 @@ class Dialect(NamedTuple):
     for_update: str
     creation_lock: str
     tables: str
-    size: str
     has_phrase: str
     phrase: str
     next_word: str

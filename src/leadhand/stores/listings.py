@@ -1,4 +1,4 @@
-"""Lists of runs (from the summary in their rows) and of hosts, and counts for operators."""
+"""Lists of runs (from the summary in their rows) and of hosts."""
 
 # ruff: noqa: S608 - SQL is built from constants only; data are parameters
 
@@ -20,7 +20,6 @@ from leadhand.ports.runs import (
     RunFilter,
     RunListing,
     RunSort,
-    StoreInfo,
 )
 
 from .codec import EPOCH, moment, read_moment, read_tags, stored, stored_tags
@@ -124,14 +123,6 @@ class Listings(SearchIndex):
             line = HostLine.model_validate_json(announced[host]) if host in announced else HostLine(host=host)
             found.append(line.evolve(here=host == me, runs=tuple(driven.get(host, ()))))
         return found
-
-    async def about(self) -> StoreInfo:
-        ((version,),) = await self._rows("SELECT version FROM meta")
-        ((size,),) = await self._rows(self._database.dialect.size)
-        counts = await self._rows("SELECT status, count(*) FROM runs GROUP BY status ORDER BY status")
-        kind, name, known = self._database.dialect.kind, self._database.name, frozenset(RunStatus)
-        runs = {RunStatus(status): count for status, count in counts if status in known}
-        return StoreInfo(kind=kind, name=name, version=version, bytes=size, runs=runs)
 
 
 def _conditions(filters: RunFilter, took: str) -> list[tuple[str, Sequence[object]]]:

@@ -175,18 +175,6 @@ class RunsContract(Contract):
         await store.release("run-1", 1)
         assert await store.hosts() == [HostLine(host=store.host, here=True, runs=("run-2",))]
 
-    async def test_runs_are_counted_by_status(self, store: ContextStore) -> None:
-        assert (await store.about()).runs == {}
-        for number in range(4):
-            await store.create(f"run-{number}", started())
-        await store.append("run-0", pauses("a"))
-        await store.append("run-1", [ev.RunFinished(status=RunStatus.SUCCEEDED, answer="a")])
-        about = await store.about()
-        assert about.runs == {RunStatus.PAUSED: 1, RunStatus.SUCCEEDED: 1, RunStatus.RUNNING: 2}
-        assert about.kind
-        assert about.name
-        assert about.bytes is None or about.bytes > 0
-
 
 class SharedRunsContract(Contract):
     """Of all processes, one drives a run at a time, and each sees the others that are alive."""

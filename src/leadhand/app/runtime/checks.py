@@ -1,4 +1,4 @@
-"""The checks of ``leadhand doctor`` and the service; each assumes that the ones before it passed."""
+"""The checks of ``leadhand doctor``; each assumes that the ones before it passed."""
 
 from __future__ import annotations
 
@@ -99,18 +99,6 @@ def _disk(set_up: Settings) -> Finding:
     return Finding(check="disk", level="warn" if is_little else "ok", what=f"{free / 1e9:,.1f} GB free", how=how)
 
 
-async def check_service(set_up: Settings, store: ContextStore) -> AsyncIterator[Finding]:
-    """Yield the findings that can change while a service runs, from its own store. Raises StoreError."""
-    yield _home(set_up)
-    yield _disk(set_up)
-    await check_writable(store)
-    about = await store.about()
-    yield _place(set_up, about.name, about.version)
-    orphans = await _orphans(store)
-    which = f": {', '.join(run.run_id for run in orphans[:3])}"
-    yield _runs(orphans, which, "Resume or cancel it from the list of runs.")
-
-
 WRITABLE_S = 10.0
 """Seconds that a database has to accept a write."""
 
@@ -129,14 +117,9 @@ async def _orphans(store: ContextStore) -> list[RunListing]:
     return [run for run in await store.runs(status=RunStatus.RUNNING, limit=PAGE) if run.orphan]
 
 
-def _runs(orphans: list[RunListing], which: str, how: str) -> Finding:
-    what = f"{count(len(orphans), 'run')} orphaned by a process that died{which}" if orphans else "no orphaned runs"
-    return Finding(check="runs", level="warn" if orphans else "ok", what=what, how=how if orphans else "")
-
-
-def _place(set_up: Settings, name: str, version: int) -> Finding:
-    path = set_up.database_path
-    return Finding(check="database", what=f"{tilde(path) if path else name} opens, schema {version}")
+def _runs(orphans: list[RunListing], how: str) -> Finding:
+    what = f"{count(len(orphans), 'run')} orphaned by a process that died" if orphans else "no orphaned runs"
+    return Finding(check="runs", level="warn" if orphans else "ok", what=what, how=how)
 
 
 async def _database(set_up: Settings, how_to_resume: HowToResume) -> AsyncIterator[Finding]:
@@ -146,11 +129,12 @@ async def _database(set_up: Settings, how_to_resume: HowToResume) -> AsyncIterat
                 await check_writable(store)
             except StoreError as error:
                 yield failed("database", error)
-            yield _place(set_up, store.name, VERSION)
+            path = set_up.database_path
+            yield Finding(check="database", what=f"{tilde(path) if path else store.name} opens, schema {VERSION}")
             for what in await store.damage():
                 yield Finding(check="log", level="fail", what=what, how=REPAIR)
             orphans = await _orphans(store)
-            yield _runs(orphans, "", await how_to_resume(store, orphans) if orphans else "")
+            yield _runs(orphans, await how_to_resume(store, orphans) if orphans else "")
     except LeadhandError as error:  # an absent one, as after an installation, is created by the first run
         yield replace(failed("database", error), level="warn" if isinstance(error, Absent) else "fail")
 

@@ -34,7 +34,6 @@ DIALECT = Dialect(
     for_update=" FOR UPDATE",
     creation_lock=f"SELECT pg_advisory_xact_lock({CREATING})",
     tables="SELECT tablename FROM pg_tables WHERE schemaname = current_schema()",
-    size="SELECT pg_database_size(current_database())",
     has_phrase="to_tsvector('simple', words) @@ to_tsquery('simple', ?)",  # as in the index
     phrase="'{0}':*",
     next_word="' <-> '",

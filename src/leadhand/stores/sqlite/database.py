@@ -22,7 +22,6 @@ DIALECT = Dialect(
     for_update="",  # a transaction that writes has the file to itself
     creation_lock="",
     tables="SELECT name FROM sqlite_master WHERE type = 'table'",
-    size="SELECT page_count * page_size FROM pragma_page_count(), pragma_page_size()",
     has_phrase="id IN (SELECT rowid FROM run_words WHERE run_words MATCH ?)",
     phrase='"{0}"*',
     next_word=" ",
