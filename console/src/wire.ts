@@ -1587,7 +1587,6 @@ export interface components {
       readonly output_schema?: {
         readonly [key: string]: unknown;
       } | null;
-      readonly priority?: number;
       readonly request: string;
       readonly tags?: {
         readonly [key: string]: string;
@@ -2107,7 +2106,6 @@ export interface components {
       };
       readonly own_deps?: boolean;
       readonly plan_only?: boolean;
-      readonly priority?: number;
       readonly request: string;
       readonly shape?: string;
       readonly strict?: boolean;
@@ -2158,12 +2156,10 @@ export interface components {
       readonly outcome: components["schemas"]["OutcomePart"];
       readonly owner: string | null;
       readonly plan_only: boolean;
-      readonly priority: number;
       readonly proposed_limits: {
         readonly [key: string]: number;
       };
       readonly question: components["schemas"]["OpenQuestion"] | null;
-      readonly queue_position: number | null;
       readonly request: string;
       readonly run_id: string;
       readonly sample: boolean;
@@ -2545,7 +2541,6 @@ export interface components {
         readonly [key: string]: unknown;
       } | null;
       readonly plan_only?: boolean;
-      readonly priority?: number;
       readonly request?: string;
       readonly review_model?: string | null;
       readonly strict?: boolean;

@@ -221,7 +221,6 @@ class Leadhand(InSync):
         output: Wanted[ValueT] = None,
         name: str = "",
         tags: Mapping[str, str] | None = None,
-        priority: int = 0,
         instructions: str | Mapping[str, str] | None = None,
         model: str | Mapping[str, str] | Models | None = None,
         limits: Limits | None = None,
@@ -242,9 +241,9 @@ class Leadhand(InSync):
 
         ``options`` are those of the ``flow``, ``output`` is the type of ``answer.value``: a pydantic model or a JSON
         schema. A ``worker``, or one of the project by name, carries the request out by itself. Lists show ``name`` in
-        place of the request; ``tags`` are texts by key, to find the run by. Waiting runs with a higher ``priority``
-        (-100 to 100) and their steps are begun first. ``messages`` are those of the conversation that led to the
-        request, the oldest first: ``[{"role": "user", "content": "…"}, {"role": "assistant", "content": "…"}]``.
+        place of the request; ``tags`` are texts by key, to find the run by. ``messages`` are those of the conversation
+        that led to the request, the oldest first: ``[{"role": "user", "content": "…"}, {"role": "assistant", "content":
+        "…"}]``.
 
         What this run has in place of what the Leadhand has: a ``model`` for all workers, by name, by use or as an
         adapter; those ``limits`` that are set; ``check``; and ``approve``. ``instructions`` are added to those of every
@@ -270,7 +269,7 @@ class Leadhand(InSync):
         checked = arguments.check_request(request, example=EXAMPLE)
         check_options(self._flows, flow, options, elsewhere=inspect.signature(Leadhand).parameters)
         _ = answer_worker(shape, ())
-        asked_for: Any = {"name": name, "tags": tags, "priority": priority, "instructions": instructions}
+        asked_for: Any = {"name": name, "tags": tags, "instructions": instructions}
         asked_for |= {"tools": tools, "plan_only": plan_only, "approve_plan": approve_plan}
         own = NewRun(**asked_for, output=shape, worker=own_worker, deps=deps, messages=messages)
         found: Any = {"model": model, "limits": limits, "check": check, "strict": strict, "approve": approve}

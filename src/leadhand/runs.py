@@ -290,7 +290,6 @@ class Run(Answering, Generic[ValueT]):
         output: Output = None,
         name: str = "",
         tags: Mapping[str, str] | None = None,
-        priority: int = 0,
         deps: Any = None,
         **options: Any,
     ) -> Run[Any]:
@@ -298,7 +297,7 @@ class Run(Answering, Generic[ValueT]):
 
         It has the flow, the options, the models, the documents, the limits, the output and the tags of this run, where
         you give no others: ``flow``, ``options`` of the flow, one ``model`` for all workers, ``limits``, an
-        ``output``, and ``tags``. It has a ``name``, a ``priority``
+        ``output``, and ``tags``. It has a ``name``
         and ``deps`` of its own. Its planner receives this run's request, answer and sources. Raises UsageError while
         this run has not ended, and otherwise as :meth:`Leadhand.start` does.
         """
@@ -306,7 +305,7 @@ class Run(Answering, Generic[ValueT]):
         earlier = await follow_ups.load_earlier(runtime, self.run_id)
         settings = follow_ups.continued(earlier.definition, runtime.settings, model=model, limits=limits_given(limits))
         output = self._output if output is None else output
-        run = NewRun(name=name, tags=tags, priority=priority, output=output, deps=deps)
+        run = NewRun(name=name, tags=tags, output=output, deps=deps)
         state = await follow_ups.start(
             runtime, earlier, checked, flow=flow, options=options, settings=settings, run=run
         )

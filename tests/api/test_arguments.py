@@ -159,12 +159,10 @@ async def test_runs_are_named_tagged_and_found_by_their_tags(home: Path) -> None
 
 @pytest.mark.parametrize(
     "given",
-    [{"name": None}, {"name": "a\nb"}, {"tags": ["a"]}, {"tags": {"a": None}}, {"priority": 101}, {"priority": True}],
+    [{"name": None}, {"name": "a\nb"}, {"tags": ["a"]}, {"tags": {"a": None}}],
     ids=str,
 )
-def test_a_name_tags_and_a_priority_that_cannot_be_are_refused_before_anything_is_made(
-    home: Path, given: dict[str, Any]
-) -> None:
+def test_a_name_and_tags_that_cannot_be_are_refused_before_anything_is_made(home: Path, given: dict[str, Any]) -> None:
     with pytest.raises(UsageError) as refused:
         Leadhand(model="offline", home=home).run_sync("Weather in Paris?", **given)
 

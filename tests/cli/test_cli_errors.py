@@ -24,7 +24,6 @@ USAGE = (
     ("run --timeout 0 x", "--timeout", "0", "0.001", "31,622,400"),
     ("run --max-requests 0 x", "--max-requests", "0"),
     ("run --max-tokens 0 x", "--max-tokens", "0"),
-    ("run --priority 999 --offline x", "999", "-100", "100"),
     ("run --approve maybe x", "--approve", "'maybe'", "ask, auto, never"),
     ("run --approve ask --approve never x", "--approve", "ask", "never", "tool:send_*=auto"),
     ("run --approve tool:x x", "--approve", "'tool:x'", "tool:x=ask"),

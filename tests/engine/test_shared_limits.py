@@ -17,8 +17,6 @@ from leadhand.app.runtime.clock import SystemClock
 from leadhand.cli.terminal.progress import Progress
 from leadhand.core.errors import StoreError
 from leadhand.core.events import (
-    AttemptStarted,
-    ModelCallBegan,
     NoteEmitted,
     RunRequested,
     ToolCallBegan,
@@ -130,46 +128,6 @@ async def test_a_call_that_waits_has_not_begun(store: Any, open_world: Any):
     await driving
     began = [each for each in await world.entries() if isinstance(each.event, ToolCallBegan | ToolCallReturned)]
     assert [each.event.type for each in began] == ["tool_call_began", "tool_call_returned"] * 3
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("began", "first", "shared"),
-    [
-        (ToolCallBegan, 4, Concurrency()),
-        (ModelCallBegan, 1, Concurrency(models={"fake": 1})),
-        (AttemptStarted, 1, Concurrency(steps=(SharedLimit(scope="the key `k`", most=1),))),
-    ],
-)
-async def test_the_run_of_the_highest_priority_gets_the_next_place(
-    began: Any, first: int, shared: Concurrency, store: Any, open_world: Any, monkeypatch: pytest.MonkeyPatch
-):
-    monkeypatch.setattr(permits, "ANNOUNCED_S", 0.02)
-    counted = Counted(concurrency=1)
-    counted.may.clear()
-
-    async def hold(_: Any) -> None:
-        if began is not ToolCallBegan:
-            await counted.may.wait()
-
-    models = FakeModels(plan(*(ask(f"s{n}", "count", n=n) for n in range(4))), hold=hold)
-    world: World = open_world(models, [counted.tool], clock=SystemClock(), store=store, concurrency=shared)
-    blocking = world.driving(await world.start())
-    async with asyncio.timeout(30):
-        while not await world.events(began):  # noqa: ASYNC110
-            await asyncio.sleep(0.005)
-    low, high = await world.start(priority=-1), await world.start(priority=7)
-    runs = [blocking]
-    for run_id in (low, high):
-        runs.append(world.driving(run_id))
-        async with asyncio.timeout(30):
-            while not await world.events(NoteEmitted, run_id):  # noqa: ASYNC110 (it says that it waits)
-                await asyncio.sleep(0.005)
-    counted.may.set()
-    assert [state.status for state in await asyncio.gather(*runs)] == [RunStatus.SUCCEEDED] * 3
-    entries = [(entry, run_id) for run_id in (low, high) for entry in await world.entries(run_id)]
-    order = sorted((entry.at, run_id) for entry, run_id in entries if isinstance(entry.event, began))
-    assert [run_id for _, run_id in order][:first] == [high] * first
 
 
 async def test_a_call_that_asks_as_the_last_one_of_its_run_ends_is_not_forgotten(store: Any):

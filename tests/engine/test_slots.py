@@ -42,21 +42,6 @@ async def test_a_small_run_does_not_wait_behind_a_large_one() -> None:
     await asyncio.gather(*large)
 
 
-async def test_a_run_of_a_higher_priority_gets_the_next_free_slots() -> None:
-    slots, done = Queue(2), list[str]()
-
-    async def work(run_id: str, priority: int) -> None:
-        async with slots.slot(run_id, 100, priority):
-            await turns(2)
-            done.append(run_id)
-
-    usual = [asyncio.create_task(work("usual", 0)) for _ in range(10)]
-    await turns(1)
-    urgent = [asyncio.create_task(work("urgent", 5)) for _ in range(4)]
-    await asyncio.gather(*usual, *urgent)
-    assert done[:6] == ["usual"] * 2 + ["urgent"] * 4
-
-
 async def test_an_attempt_cancelled_while_it_waits_to_take_its_slot_again_leaves_no_slot_behind() -> None:
     slots, released = Queue(1), asyncio.Event()
 

@@ -201,18 +201,6 @@ async def test_nobody_chooses_the_documents_of_a_run_or_of_a_call_over_http(
     assert (await api.events(run_id))[0]["definition"]["documents"] == str(folder)
 
 
-async def test_a_run_has_the_priority_that_is_asked_for(api: Door) -> None:
-    body = {"request": "measure Paris", "priority": -3}
-    run_id = (await api.post("/api/runs", body)).json()["run_id"]
-    assert (await api.over(run_id))["priority"] == -3
-    started = (await api.events(run_id))[0]
-    assert started["definition"]["priority"] == -3
-    again = await api.post(f"/api/runs/{run_id}/follow-up", {"request": "measure Lyon", "priority": 4})
-    assert (await api.over(again.json()["run_id"]))["priority"] == 4
-    for wrong in (101, -101, 1.5, "1", True):
-        assert (await api.post("/api/runs", {"request": "measure Paris", "priority": wrong})).status_code == 422
-
-
 async def test_a_run_searches_only_the_documents_of_the_server_if_it_has_some(
     open_door: OpenDoor, tmp_path: Path, home: Path
 ) -> None:

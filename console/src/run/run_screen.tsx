@@ -206,13 +206,7 @@ function summaryOf({ view, status, cards, document }: RunStore): string {
 /** Why a run of which nothing runs waits for a host. */
 function HostWait({ document }: { document: RunDocument | null }) {
   if (!document?.waits_for) return null;
-  const place = document.queue_position;
-  return (
-    <p class="panel host-wait" role="status">
-      {place !== null && <strong>Position {place.toLocaleString("en")} in the queue.</strong>}{" "}
-      {capitalized(document.waits_for)}
-    </p>
-  );
+  return <p class="panel host-wait" role="status">{capitalized(document.waits_for)}</p>;
 }
 
 /** Return whether the run should go on but nothing of it has run for a while: it may wait for a host. */

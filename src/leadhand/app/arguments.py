@@ -17,7 +17,7 @@ from pydantic import BaseModel, PlainValidator, ValidationError, WithJsonSchema,
 from leadhand.core.approval import matches
 from leadhand.core.errors import ConfigurationError, UsageError
 from leadhand.core.limits import Limits
-from leadhand.core.run import HIGHEST_PRIORITY, RunStatus
+from leadhand.core.run import RunStatus
 from leadhand.core.text import check_names
 from leadhand.core.tool import ApprovalPolicy, Effect, ToolSpec
 from leadhand.core.value import FrozenDict, Json, Unfit, json_problem, one_line, plain_json, shown
@@ -226,16 +226,6 @@ def run_name(value: object) -> str:
     if problem := _line_problem(given):
         raise UsageError(f"the name {problem}", "Give one line of visible characters.")
     return given
-
-
-def run_priority(value: object) -> int:
-    """Return the priority of a run. Raises UsageError if it is not a whole number from -100 to 100."""
-    if isinstance(value, bool) or not isinstance(value, int) or abs(value) > HIGHEST_PRIORITY:
-        raise UsageError(
-            f"invalid value for priority: {shown(value)}",
-            f"Give a whole number from -{HIGHEST_PRIORITY} to {HIGHEST_PRIORITY}. Higher numbers start first.",
-        )
-    return value
 
 
 def run_tags(value: object) -> dict[str, str]:

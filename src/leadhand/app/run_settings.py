@@ -21,7 +21,6 @@ from leadhand.app.arguments import (
     json_value,
     model_names,
     run_name,
-    run_priority,
     run_tags,
     text,
 )
@@ -69,7 +68,6 @@ class NewRun:
 
     name: str = ""
     tags: Mapping[str, str] | None = None
-    priority: int = 0
     instructions: Any = None
     tools: Any = None
     plan_only: bool = False
@@ -84,7 +82,6 @@ class NewRun:
     messages: Any = ()
 
     def __post_init__(self) -> None:
-        run_priority(self.priority)
         flags(plan_only=self.plan_only, approve_plan=self.approve_plan)
         checked = {"name": run_name(self.name), "tags": run_tags(self.tags)}
         names = None if self.tools is None else tuple(_names(self.tools))

@@ -31,9 +31,6 @@ class RunStatus(StrEnum):
 ENDED = frozenset({RunStatus.SUCCEEDED, RunStatus.PARTIAL, RunStatus.FAILED, RunStatus.CANCELLED})
 
 
-HIGHEST_PRIORITY = 100
-
-
 WorkerCalls = Literal["auto", "always"]
 """Whether a model writes the result of every subtask, or only where what the tool returned is not the result."""
 WORKER_CALLS: tuple[WorkerCalls, ...] = ("auto", "always")
@@ -92,7 +89,7 @@ class RunDefinition(Value):
     runs that it may read, one for each path. ``shape`` is the worker
     that gives a typed answer ("": text). ``check`` says who checks the answer, ``judging`` are the workers that do, the
     judge first; with ``strict``, doubts make the run partial. With ``worker_calls`` ``always``, a model writes the
-    result of every subtask. Waiting runs of the highest ``priority`` begin first. ``instructions`` are those that the
+    result of every subtask. ``instructions`` are those that the
     run alone was given, by worker (``"*"``: every one), ``only_tools`` the tools to which it was restricted. A run
     that is ``plan_only`` stops when it has a plan; with ``approve_plan``, it waits until a person approves the plan.
     With ``own_deps``, its program gave it objects that no log and no other process has. ``messages`` led to the
@@ -132,7 +129,6 @@ class RunDefinition(Value):
     concurrency: Concurrency = Field(default=Concurrency(), exclude_if=operator.not_)
     name: str = Field(default="", exclude_if=operator.not_)
     tags: dict[str, str] = Field(default={}, exclude_if=operator.not_)
-    priority: int = Field(default=0, ge=-HIGHEST_PRIORITY, le=HIGHEST_PRIORITY, exclude_if=operator.not_)
     instructions: dict[str, str] = Field(default={}, exclude_if=operator.not_)
     only_tools: tuple[str, ...] | None = Field(default=None, exclude_if=partial(operator.is_, None))
     hooks: tuple[str, ...] = Field(default=(), exclude_if=operator.not_)

@@ -80,7 +80,7 @@ class LocalDispatcher:
             await self._with_slot(work)
 
     def _slot(self, run_id: str, run: RunDefinition) -> AbstractAsyncContextManager[None]:
-        return self._slots.slot(run_id, run.limits.max_workers, run.priority)
+        return self._slots.slot(run_id, run.limits.max_workers)
 
     async def _with_slot(self, work: Work) -> None:
         await self._host.carry_out(work)

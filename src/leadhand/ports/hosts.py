@@ -50,35 +50,13 @@ class HostLine(Value):
         return flow in self.flows and tools <= {*self.tools}
 
 
-class HostWait(Value):
-    """Why a run waits for a host, in words ("": it waits for none), and its ``position`` among those that wait."""
-
-    reason: str = ""
-    position: int | None = None
-
-
-NO_WAIT = HostWait()
-
-
-class WaitingRun(Value):
-    """A run that waits for a server or host to drive it: its place in the queue, from 1, and why it waits."""
-
-    run_id: str
-    position: int
-    priority: int
-    since: datetime
-    reason: str
-
-
 class QueueInfo(Value):
     """The queue of many machines: how many jobs wait (``depth``), and for how many seconds the oldest has.
 
     ``steps`` counts the attempts of those jobs; ``runs`` wait for a process that drives them, the next one first.
-    ``waiting`` are all runs without such a process, those that no host can drive included: the first 200.
     """
 
     depth: int = 0
     oldest_s: float = 0.0
     steps: int = 0
     runs: tuple[str, ...] = ()
-    waiting: tuple[WaitingRun, ...] = ()

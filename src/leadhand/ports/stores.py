@@ -153,11 +153,11 @@ class ContextStore(Protocol):
 class PlaceStore(Protocol):
     """A store in which processes share the places of limits."""
 
-    async def share(self, name: str, most: int, *, held: int, wanted: int = 0, priority: int = 0) -> int:
+    async def share(self, name: str, most: int, *, held: int, wanted: int = 0) -> int:
         """Return how many of the ``most`` places of a limit this process has from now on.
 
         These are the ``held`` ones that it uses, and those of the ``wanted`` ones that are free: unless another process
-        is first, whose priority is higher, or the same and it has waited longer. The others of a process are given
-        back, and so are those of one that dies. Doing it twice does no more than doing it once.
+        has waited longer. The others of a process are given back, and so are those of one that dies. Doing it twice
+        does no more than doing it once.
         """
         ...

@@ -39,7 +39,7 @@ from leadhand.server.workers import Workers
 LOGGER = logging.getLogger("leadhand.server")
 SEEN_WITHIN_S = 5.0
 """The maximum seconds that a request to resume a run waits until the log shows that the run continues."""
-_OF_RUN = ("name", "tags", "priority", "instructions", "messages", "tools", "plan_only", "approve_plan")
+_OF_RUN = ("name", "tags", "instructions", "messages", "tools", "plan_only", "approve_plan")
 UNDER_WAY = (RunStatus.QUEUED, RunStatus.RUNNING)
 RESTING = frozenset({RunStatus.PAUSED, RunStatus.WAITING, *ENDED})
 

@@ -42,7 +42,7 @@ from leadhand.app.steering.access import Scope, allows
 from leadhand.app.steering.follow_ups import options_of, output_of
 from leadhand.core.errors import UsageError
 from leadhand.core.limits import Limits, highest_limits, without_defaults
-from leadhand.core.run import HIGHEST_PRIORITY, EarlierMessage, RunDefinition, WorkerCalls
+from leadhand.core.run import EarlierMessage, RunDefinition, WorkerCalls
 from leadhand.core.tool import ApprovalPolicy
 from leadhand.core.value import unset
 from leadhand.core.work_result import Check
@@ -100,15 +100,6 @@ NAME: Any = Field("", exclude_if=operator.not_, description="Lists show it in pl
 """Left out where it is empty, as tags are, so that the digest of a request that has none stays the same."""
 
 
-PRIORITY: Any = Field(
-    0,
-    ge=-HIGHEST_PRIORITY,
-    le=HIGHEST_PRIORITY,
-    exclude_if=operator.not_,
-    description="The run and its steps are begun before those with a lower priority.",
-)
-
-
 class Submission(Body):
     """A request to start a run."""
 
@@ -150,7 +141,6 @@ class Submission(Body):
     )
     name: Name = NAME
     tags: Tagged[TagValue] = Field({}, exclude_if=operator.not_, description='For example {"team": "data"}.')
-    priority: int = PRIORITY
     model: str | None = Field(None, description="The model of every worker, as provider:name. Default: the server's.")
     lead_model: str | None = Field(None, description="The model that plans, reviews and writes the answer.")
     worker_model: str | None = Field(None, description="The model of the workers.")
@@ -236,7 +226,6 @@ class FollowUp(Body):
     flow: str | None = Field(None, description="Another flow.")
     name: Name = NAME
     tags: Tagged[TagValue] = Field({}, description="Further tags, and other values for tags of the earlier run.")
-    priority: int = PRIORITY
     model: str | None = Field(None, description="Another model of every worker, as provider:name.")
     limits: Limits = LIMITS
     options: dict[str, Any] = Field(
@@ -267,7 +256,6 @@ def followed_up(body: FollowUp, earlier: RunDefinition, usual: Settings, princip
         "output_schema": body.output_schema or output_of(earlier),
         "name": body.name,
         "tags": body.tags,
-        "priority": body.priority,
     }
     return Submission.model_validate(given)
 

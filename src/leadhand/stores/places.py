@@ -1,8 +1,7 @@
 """The places of limits that the processes of a database share: a row is what one of them has, and wants.
 
-Each process asks for itself, under the lock of the limit. A free place is left to the process that is first: by
-priority, and among equals by how long it has waited. The row of a process that died is deleted by the next one that
-waits. Nothing here depends on a clock.
+Each process asks for itself, under the lock of the limit. A free place is left to the process that has waited
+longest. The row of a process that died is deleted by the next one that waits. Nothing here depends on a clock.
 """
 
 # ruff: noqa: S608 - SQL is built from constants only; data are parameters
@@ -15,7 +14,7 @@ from typing import NamedTuple
 from .connection import Connection, Table
 from .parts import StorePart
 
-PLACES = Table("places", "name, host, held, wanted, priority, since", key=2)
+PLACES = Table("places", "name, host, held, wanted, since", key=2)
 LOOKING_S = 1.0
 """Seconds between two checks that the processes that share a limit are alive."""
 
@@ -25,7 +24,6 @@ class _Share(NamedTuple):
 
     held: int
     wanted: int
-    priority: int
     since: int
 
 
@@ -35,10 +33,10 @@ class Places(StorePart):
     _looked: dict[str, float]
     """When to look again whether the processes that share a limit are alive."""
 
-    async def share(self, name: str, most: int, *, held: int, wanted: int = 0, priority: int = 0) -> int:
-        return await self._write(f"2 places of {name}", self._share, name, most, held, wanted, priority)
+    async def share(self, name: str, most: int, *, held: int, wanted: int = 0) -> int:
+        return await self._write(f"2 places of {name}", self._share, name, most, held, wanted)
 
-    def _share(self, connection: Connection, name: str, most: int, held: int, wanted: int, priority: int) -> int:
+    def _share(self, connection: Connection, name: str, most: int, held: int, wanted: int) -> int:
         gate, host = f"places of {name}", self._hold.host
         connection.execute("INSERT INTO gates (name, free_at) VALUES (?, 0) ON CONFLICT (name) DO NOTHING", (gate,))
         connection.execute(
@@ -49,13 +47,13 @@ class Places(StorePart):
         mine, last = others.pop(host, None), max((each.since for each in others.values()), default=0)
         if wanted:
             self._delete_dead(connection, name, others)
-        waits = mine is not None and mine.wanted and mine.priority == priority
+        waits = mine is not None and mine.wanted
         last = max(last, mine.since if mine is not None else 0)
-        now = _Share(held, wanted, priority, mine.since if mine is not None and waits else last + 1)
-        ahead = (each.wanted for each in others.values() if (-each.priority, each.since) < (-priority, now.since))
+        now = _Share(held, wanted, mine.since if mine is not None and waits else last + 1)
+        ahead = (each.wanted for each in others.values() if each.since < now.since)
         free = most - held - sum(each.held for each in others.values()) - sum(ahead)
         if (more := min(wanted, free)) > 0:  # the others are next
-            now = _Share(held + more, wanted - more, priority, last + 1)
+            now = _Share(held + more, wanted - more, last + 1)
         if not now.held and not now.wanted:
             PLACES.delete(connection, "name, host", [(name, host)])
         elif now != mine:

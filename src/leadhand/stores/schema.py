@@ -76,8 +76,8 @@ CREATE TABLE secrets (
 );
 CREATE TABLE gates (name TEXT NOT NULL PRIMARY KEY, free_at BIGINT NOT NULL);
 CREATE TABLE places (
-    name TEXT NOT NULL, host TEXT NOT NULL, held BIGINT NOT NULL, wanted BIGINT NOT NULL, priority BIGINT NOT NULL,
-    since BIGINT NOT NULL, PRIMARY KEY (name, host)
+    name TEXT NOT NULL, host TEXT NOT NULL, held BIGINT NOT NULL, wanted BIGINT NOT NULL, since BIGINT NOT NULL,
+    PRIMARY KEY (name, host)
 );
 CREATE TABLE cache (cache_key TEXT NOT NULL PRIMARY KEY, value TEXT NOT NULL, expires_at BIGINT NOT NULL);
 CREATE INDEX cache_expiry ON cache (expires_at);

@@ -30,17 +30,6 @@ class PlaceStoreContract(Contract):
         assert await second_store.share("x", 1, held=0) == 0
         assert await store.share("x", 1, held=0, wanted=1) == 1
 
-    async def test_the_highest_priority_gets_the_next_place(
-        self, store: SqlContextStore, second_store: SqlContextStore
-    ) -> None:
-        assert await store.share("x", 1, held=0, wanted=1, priority=-100) == 1
-        assert await store.share("x", 1, held=1, wanted=2) == 1
-        assert await second_store.share("x", 1, held=0, wanted=1, priority=10) == 0, "what is held is not taken away"
-        assert await store.share("x", 1, held=0, wanted=2) == 0
-        assert await second_store.share("x", 1, held=0, wanted=1, priority=10) == 1
-        assert await second_store.share("x", 1, held=0) == 0
-        assert await store.share("x", 1, held=0, wanted=2) == 1
-
     async def test_asking_twice_does_no_more_than_once(self, store: SqlContextStore) -> None:
         """The answer to a commit may be lost, and then the same is written again."""
         for _ in range(2):

@@ -20,7 +20,6 @@ from leadhand.core.run import ENDED, RunDefinition, StepStatus
 from leadhand.core.state import RunState, Settlement, StepState
 from leadhand.flows.unjudged import judgement_of
 from leadhand.ports import ContextStore
-from leadhand.ports.hosts import NO_WAIT, HostWait
 from leadhand.ports.runs import RunListing
 
 AS_DEFINED = shapes.RunDocument.model_fields.keys() & RunDefinition.model_fields.keys()
@@ -41,12 +40,12 @@ def run_document(
     owner: str | None,
     task: BaseModel | None = None,
     later: Iterable[str] = (),
-    wait: HostWait = NO_WAIT,
+    wait: str = "",
 ) -> shapes.RunDocument:
     """Return the document of ``docs/reference/run-document.md`` as of ``last_seq``.
 
     ``owner`` is the host that is driving the run, None if no host does. ``task`` is the flow's own part.
-    ``later`` are the runs that follow it up, ``wait`` says whether it waits for a host.
+    ``later`` are the runs that follow it up, ``wait`` says why it waits for a host.
     """
     definition, follows = state.definition, state.definition.follows
     end = end_of(state)
@@ -58,8 +57,7 @@ def run_document(
         "run_id": state.run_id,
         "status": state.status,
         "owner": None if state.status in ENDED else owner,
-        "waits_for": wait.reason,
-        "queue_position": wait.position,
+        "waits_for": wait,
         "outcome": outcome_part(state, proposed),
         **{name: getattr(end, name) for name in OF_THE_END},
         "answer": end.answer or None,

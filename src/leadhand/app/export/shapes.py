@@ -136,11 +136,9 @@ class RunDocument(Document):
     request: str
     name: str = Field(description="Lists show it in place of the request; empty if the run has none.")
     tags: dict[str, str]
-    priority: int = Field(description="Runs and steps with a higher priority are begun first.")
     status: RunStatus
     owner: str | None = Field(description="The host that is driving the run; null if no host does.")
     waits_for: str = Field(description="Why the run waits for a process or a host, as far as this is known.")
-    queue_position: int | None = Field(description="The run's place among those that wait for a host, from 1.")
     outcome: OutcomePart
     answer: str | None = Field(description="The text as it was written; null without one.")
     value: Json = Field(description="The typed answer of a run with an output schema; null without one.")

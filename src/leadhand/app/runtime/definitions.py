@@ -31,7 +31,7 @@ MOST_FILES = 200
 
 OF_SETTINGS = ["limits", "approve", "offline", "documents", "only_documents", "strict", "budgets"]
 """The fields that a run has as its settings have them."""
-OF_RUN = ["detached", "by", "key_id", "name", "priority", "instructions", "plan_only", "approve_plan", "traceparent"]
+OF_RUN = ["detached", "by", "key_id", "name", "instructions", "plan_only", "approve_plan", "traceparent"]
 """The fields that a run has as only this run has them."""
 
 

@@ -9,15 +9,13 @@ from typing import TypeGuard
 
 from leadhand.app.project.flows import FlowRegistry
 from leadhand.app.project.toolsets import needed_tools
-from leadhand.app.runtime.listings import all_runs, definition_of
 from leadhand.app.settings import Settings
-from leadhand.core.errors import ConfigurationError, UnreadableRun
-from leadhand.core.run import RunDefinition, RunStatus
+from leadhand.core.errors import ConfigurationError
+from leadhand.core.run import RunDefinition
 from leadhand.core.state import RunState
-from leadhand.engine import loading
 from leadhand.engine.session.host import Host, OnText
 from leadhand.ports import Clock, ContextStore, Dispatcher
-from leadhand.ports.hosts import NO_WAIT, TAKES_WORK, HostKind, HostLine, HostWait, QueueInfo, WaitingRun
+from leadhand.ports.hosts import TAKES_WORK, HostKind, HostLine, QueueInfo
 from leadhand.ports.runs import RunListing
 from leadhand.stores.postgres.job_queue import DRIVE, Job
 from leadhand.stores.sql_store import SqlContextStore
@@ -79,13 +77,13 @@ class Membership:
         return any(line.takes_work for line in await self._store.hosts())
 
     async def hand_over(self, run_id: str) -> None:
-        """Let the next server or host that is free drive a run. Raises NoSuchRun, UnreadableRun and StoreError."""
-        await self._store.defer(self.jobs(run_id, (await definition_of(self._store, run_id)).priority))
+        """Let the next server or host that is free drive a run. Raises StoreError."""
+        await self._store.defer(self.jobs(run_id))
 
     @staticmethod
-    def jobs(run_id: str, priority: int) -> list[Job]:
+    def jobs(run_id: str) -> list[Job]:
         """Return the job to drive a run."""
-        return [Job(task=DRIVE, run_id=run_id, priority=priority)]
+        return [Job(task=DRIVE, run_id=run_id)]
 
 
 def membership(
@@ -103,7 +101,6 @@ async def queue_of(store: ContextStore) -> QueueInfo:
     return await store.queue() if isinstance(store, SqlContextStore) else QueueInfo()
 
 
-MOST_LISTED = 200
 REFUSED_S = 30.0
 """Seconds that it is remembered why a host refused a run: it will try again."""
 REFUSED_ONCE_S = 86_400.0
@@ -120,63 +117,15 @@ async def refusal(store: ContextStore, run_id: str) -> str:
     return str(await store.cached(_refusal(run_id)) or "")
 
 
-async def waiting_runs(store: ContextStore, hosts: list[HostLine]) -> list[WaitingRun]:
-    """Return the first runs that wait for a host to drive them. Raises StoreError."""
-    return [
-        WaitingRun(
-            run_id=listing.run_id,
-            position=position,
-            priority=priority,
-            since=listing.created_at,
-            reason=await _reason(store, listing.run_id, hosts),
-        )
-        for position, (listing, priority) in enumerate(await _undriven(store), start=1)
-    ]
-
-
-async def host_wait(store: ContextStore, state: RunState, listing: RunListing) -> HostWait:
-    """Return why a run waits for a process or a host. Raises StoreError."""
+async def host_wait(store: ContextStore, state: RunState, listing: RunListing) -> str:
+    """Return why a run waits for a process or a host; "" if it waits for none. Raises StoreError."""
     if not (listing.orphan and state.definition.detached) or state.finished is not None:
-        return NO_WAIT
-    if not is_shared(store):
-        refused = await refusal(store, state.run_id)
-        return HostWait(
-            reason=f"a server could not resume it: {refused}" if refused else "waiting for `leadhand serve`"
-        )
-    ids = [each.run_id for each, _ in await _undriven(store)]
-    reason = await _why(store, state, await store.hosts())
-    return HostWait(reason=reason, position=ids.index(state.run_id) + 1 if state.run_id in ids else None)
-
-
-async def _reason(store: ContextStore, run_id: str, hosts: list[HostLine]) -> str:
-    try:
-        return await _why(store, await loading.load(store, run_id), hosts)
-    except UnreadableRun as error:
-        return f"its log cannot be read here: {error.what}"
-
-
-async def _why(store: ContextStore, state: RunState, hosts: list[HostLine]) -> str:
-    tools = {tool.name for tool in needed_tools(state)}
-    return driver_wait(state.definition, tools, hosts, await refusal(store, state.run_id))
-
-
-async def _undriven(store: ContextStore) -> list[tuple[RunListing, int]]:
-    """Return the detached runs that no process drives, as many as are listed, in the order of the queue, with their
-    priorities: 0 for a run of a later release, whose log may not be readable here."""
-    found = [
-        listing
-        for status in (RunStatus.QUEUED, RunStatus.RUNNING)
-        async for listing in all_runs(store, status=status, detached=True)
-        if listing.orphan
-    ]
-    oldest = sorted(found, key=lambda each: (each.created_at, each.run_id))[:MOST_LISTED]
-    runs: list[tuple[RunListing, int]] = []
-    for listing in oldest:
-        try:
-            runs.append((listing, (await definition_of(store, listing.run_id)).priority))
-        except UnreadableRun:
-            runs.append((listing, 0))
-    return sorted(runs, key=lambda run: -run[1])  # a stable sort: the older first
+        return ""
+    refused = await refusal(store, state.run_id)
+    if is_shared(store):
+        tools = {tool.name for tool in needed_tools(state)}
+        return driver_wait(state.definition, tools, await store.hosts(), refused)
+    return f"a server could not resume it: {refused}" if refused else "waiting for `leadhand serve`"
 
 
 def _refusal(run_id: str) -> str:

@@ -165,7 +165,7 @@ class Runtime:
         )
         run_id = once.run_id if once is not None else new_run_id()
         handed = self.cluster is not None and handed_over
-        jobs: dict[str, Any] = {"jobs": Membership.jobs(run_id, definition.priority)} if handed else {}
+        jobs: dict[str, Any] = {"jobs": Membership.jobs(run_id)} if handed else {}
         entry = await self.log(run_id).create(definition, **jobs)
         if isinstance(run.output, type):
             self._outputs[run_id] = run.output

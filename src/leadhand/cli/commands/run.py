@@ -67,9 +67,6 @@ class Job:
     ] = None
     name: Annotated[str, Flag("Name the run. Lists show the name in place of the request.", "TEXT")] = ""
     tag: Annotated[tuple[str, ...], Flag("Tag the run, to find it by. Repeatable.", "KEY=VALUE")] = ()
-    priority: Annotated[
-        int, Flag("Begin this run and its steps before those with a lower priority (-100 to 100).", "N")
-    ] = 0
     instructions: Annotated[str | None, Flag("Add this to the instructions of every worker, for this run.", "TEXT")] = (
         None
     )
@@ -84,7 +81,6 @@ class Job:
         return NewRun(
             name=self.name,
             tags=parse_tags(self.tag, "--tag"),
-            priority=self.priority,
             output=None if self.output_schema is None else schema_file(self.output_schema),
             detached=self.detach,
             instructions=self.instructions,

@@ -34,7 +34,6 @@ from leadhand.core.errors import UsageError
 from leadhand.core.run import ENDED, UNSUCCESSFUL, StepStatus
 from leadhand.core.state import RunState, StepState
 from leadhand.core.work_result import VerdictKind
-from leadhand.ports.hosts import HostWait
 from leadhand.ports.runs import RunListing
 
 PAGE = 40
@@ -71,8 +70,8 @@ async def runs_show(
         else:
             state = await runtime.load(listing.run_id)
             later = await runtime.store.runs(follows=state.run_id)
-            wait = await host_wait(runtime.store, state, listing)
-            write(_text(_page(state, listing, later, store, wait, full=full)))
+            facts = _facts(state, listing, store, await host_wait(runtime.store, state, listing), runtime)
+            write(_text(_page(state, facts, later, store, status_words(listing), full=full)))
 
 
 async def _event(runtime: Runtime, listing: RunListing, seq: int) -> dict[str, Any]:
@@ -93,14 +92,14 @@ def _text(lines: Iterable[str]) -> str:
 
 
 def _page(
-    state: RunState, listing: RunListing, later: Iterable[RunListing], store: StoreFlags, wait: HostWait, *, full: bool
+    state: RunState, facts: Iterable[str], later: Iterable[RunListing], store: StoreFlags, status: str, *, full: bool
 ) -> Iterator[str]:
     """What is missing comes first, the answer last."""
     more = store.command("runs", "show", state.run_id, "--full")
     outcome = [*outcome_lines(state, store, most=sys.maxsize if full else MOST_CAUSES), *next_lines(state, store)]
-    head = [f"{state.run_id}  {status_words(listing)}", one_line(state.definition.request), ""]
+    head = [f"{state.run_id}  {status}", one_line(state.definition.request), ""]
     head += [*outcome, ""] if outcome else []
-    head += _facts(state, listing, store, wait)
+    head += facts
     followed = [f"followed by {each.run_id}: {shortened(each.request, LONGEST_LINE)}" for each in later]
     head += [*_first(followed, sys.maxsize if full else LEAST, more), ""]
     beside = list(_first(beside_lines(state), sys.maxsize if full else 2 * LEAST, more))
@@ -125,7 +124,7 @@ def _first(lines: Sequence[str], most: int, more: str) -> Iterator[str]:
         yield f"… {count(len(lines) - most, 'more line')}: {more}"
 
 
-def _facts(state: RunState, listing: RunListing, store: StoreFlags, wait: HostWait) -> Iterator[str]:
+def _facts(state: RunState, listing: RunListing, store: StoreFlags, wait: str, runtime: Runtime) -> Iterator[str]:
     definition, origin, follows = state.definition, state.definition.forked_from, state.definition.follows
     took = f", ended {lasted(state)} later" if state.status in ENDED else ""
     if definition.name:
@@ -144,10 +143,9 @@ def _facts(state: RunState, listing: RunListing, store: StoreFlags, wait: HostWa
     if state.answers:
         earlier = ", ".join(f"{answer.number} ({answer.status.value})" for answer in state.answers)
         yield f"answers  earlier: {earlier}; see earlier_answers in --json"
-    if wait.reason:
-        place = f"position {wait.position:,} in the queue; " if wait.position is not None else ""
-        yield f"waits    {place}{wait.reason}"
-    if listing.orphan and wait.position is None:
+    if wait:
+        yield f"waits    {wait}"
+    if listing.orphan and not (wait and runtime.cluster is not None):
         yield f"orphan   its process died; resume with: {resume_command(store, state.run_id, definition)}"
     elif listing.owner is not None:
         yield f"driven   by {listing.owner}; follow it with: {store.command('runs', 'watch', state.run_id)}"

@@ -7,7 +7,7 @@ import signal
 from typing import Annotated
 
 from leadhand.app.export.formatting import count, duration
-from leadhand.app.runtime.membership import queue_of, waiting_runs
+from leadhand.app.runtime.membership import queue_of
 from leadhand.cli.options import (
     Documents,
     DriverFlags,
@@ -26,7 +26,6 @@ from leadhand.ports.hosts import HostKind, HostLine
 GRACE_S = 30.0
 LONGEST_GRACE_S = 86_400.0
 HEADINGS = ("HOST", "RUN", "STATUS", "REQUEST")
-QUEUED = ("POSITION", "RUN", "PRIORITY", "WAITS")
 ANNOUNCED = ("HOST", "KIND", "STEPS", "RUNS", "SINCE")
 
 
@@ -104,25 +103,22 @@ async def hosts_list(
     """List the processes that are driving runs.
 
     A process is listed from the moment it takes a run until it releases the run or dies. On PostgreSQL, servers and
-    hosts without a run are listed, too, and so are the runs that wait for a process.
+    hosts without a run are listed, too.
     """
     async with open_reader(store) as runtime:
         hosts, queue = await runtime.store.hosts(), await queue_of(runtime.store)
         if json:
             write_json([line.model_dump(mode="json") for line in hosts])
             return
-        waiting = await waiting_runs(runtime.store, hosts) if runtime.cluster is not None else []
         driven = [(line.host, await runtime.store.run(run_id)) for line in hosts for run_id in line.runs]
     announced = [_columns(line) for line in hosts if line.kind is not None]
     if announced:
         write_table(ANNOUNCED, announced)
         jobs = f"{count(queue.depth, 'job')} in the queue: {queue.steps:,} steps, {len(queue.runs):,} runs"
         say(f"{jobs}; oldest: {duration(queue.oldest_s)}" if queue.depth else "The queue is empty.")
-    if waiting:
-        write_table(QUEUED, [(str(each.position), each.run_id, str(each.priority), each.reason) for each in waiting])
     if driven and not announced:
         write_table(HEADINGS, [(host, run.run_id, status_words(run), run.request) for host, run in driven])
-    elif not announced and not waiting:
+    elif not announced:
         say("No active runs.")
 
 

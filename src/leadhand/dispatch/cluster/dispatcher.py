@@ -75,7 +75,7 @@ class DrivenRun:
         size = max(1, min(parts, LARGEST_JOB, smallest))
         for start in range(0, len(works), size):
             few = tuple(work.attempt.attempt for work in works[start : start + size])
-            yield Job(task=CARRY_OUT, run_id=self.run_id, attempts=few, priority=self.definition.priority)
+            yield Job(task=CARRY_OUT, run_id=self.run_id, attempts=few)
 
 
 class ClusterDispatcher(LocalDispatcher):
@@ -224,7 +224,7 @@ class ClusterDispatcher(LocalDispatcher):
                     await self._list_hosts()
             except StoreError as error:
                 LOGGER.debug("the hosts cannot be listed: %s", error.what)
-            for run in sorted(self._driven.values(), key=lambda run: -run.definition.priority):
+            for run in self._driven.values():
                 self._take_back(run)
                 self._fill(run)
 

@@ -25,9 +25,8 @@ LONGEST_WAIT_S = 86_400.0
 class Limiter:
     """Permits calls and attempts of a process to begin, once the limits and rates that they name allow it.
 
-    A place goes to the highest priority that waits; among equals, to the process that has waited longest, and in it to
-    the run that holds the fewest. If the store is not a database, the limits bind in this process only. What has no
-    limit costs nothing.
+    A place goes to the process that has waited longest, and in it to the run that holds the fewest. If the store is not
+    a database, the limits bind in this process only. What has no limit costs nothing.
     """
 
     def __init__(self, store: ContextStore, clock: Clock) -> None:
@@ -43,7 +42,7 @@ class Limiter:
         WAITER.set(WAITER.get()._replace(notes=Notes(self.waits, log, timeout_s or LONGEST_WAIT_S)))
 
     def permit(
-        self, limit: SharedLimit | None, run_id: str, most_of_run: int | None = None, priority: int = 0
+        self, limit: SharedLimit | None, run_id: str, most_of_run: int | None = None
     ) -> AbstractAsyncContextManager[None]:
         """Return what holds a place of a limit, as one of at most ``most_of_run`` of a run; None: without a limit."""
         if limit is None:
@@ -55,15 +54,15 @@ class Limiter:
             queue = self._queues[limit.scope] = shared or Queue(limit.most, name)
         if queue.most != limit.most:  # the latest one binds here
             queue.resize(limit.most)
-        return queue.permit(run_id, most_of_run, priority)
+        return queue.permit(run_id, most_of_run)
 
-    async def pass_rate(self, tool: ToolSpec, run_id: str, priority: int) -> None:
+    async def pass_rate(self, tool: ToolSpec, run_id: str) -> None:
         """Wait for the next time at which a call of a tool with a rate may begin."""
         name, reason = f"rate of the tool {tool.name}", f"the rate limit of the tool `{tool.name}` ({tool.rate})"
         turn = self._turns.get(reason)
         if turn is None:
             turn = self._turns[reason] = Queue(1, reason, "other calls are first")
-        async with turn.permit(run_id, priority=priority):  # one call at a time: what is reserved may not be used
+        async with turn.permit(run_id):  # one call at a time: what is reserved may not be used
             await rest(self._clock, await self._store.pass_gate(name, tool.interval_s), reason)
 
     async def aclose(self) -> None:
@@ -102,10 +101,9 @@ class _SharedQueue(Queue):
         pause = SHORTEST_LOOK_S
         while self.waits or self._known != (self.in_use, 0):
             self._changed.clear()
-            held, (priority, wanted) = self.in_use, self.wanted
-            wanted = min(wanted, self.most)
+            held, wanted = self.in_use, min(self.wanted, self.most)
             try:
-                new = await self._store.share(self._scope, self.most, held=held, wanted=wanted, priority=priority)
+                new = await self._store.share(self._scope, self.most, held=held, wanted=wanted)
             except Exception as error:  # the calls fail, as they would at the log
                 self._known = None  # places may have been given to this process: other processes get them back
                 self.fail(error)

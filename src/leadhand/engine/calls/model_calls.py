@@ -93,8 +93,8 @@ class ModelCalls:
                             f"away, up to {notes.longest_s:g} s: {pace.failure.message} ({_advice(pace.failure)})",
                         )
                     until = self._patience(log, call, pace.failure, since)
-                place = queue.permit(log.run_id, priority=run.priority)
-                async with self._limiter.permit(limit, log.run_id, priority=run.priority), place:
+                place = queue.permit(log.run_id)
+                async with self._limiter.permit(limit, log.run_id), place:
                     if queue is not pace.queue or key in self._circuits:
                         continue  # meanwhile, the server went away, or is back, or the model was refused
                     await pace.rest(until)

@@ -157,7 +157,6 @@ class _Run:
     served: int
     """The number of the latest place that it got, counted over all runs."""
     most: int | None = None
-    priority: int = 0
     held: int = 0
     waiting: deque[asyncio.Future[None]] = field(default_factory=deque[asyncio.Future[None]])
 
@@ -170,8 +169,8 @@ class _Run:
 class Queue:
     """So many places, and those who wait for one.
 
-    A free place goes to the waiting run of the highest priority; of several, to the one that holds the fewest, and of
-    these to the one whose last turn was longest ago, so that a large run does not keep a small one waiting.
+    A free place goes to the waiting run that holds the fewest, and of these to the one whose last turn was longest ago,
+    so that a large run does not keep a small one waiting.
     """
 
     def __init__(self, most: int, name: str = "", text: str = "") -> None:
@@ -182,26 +181,23 @@ class Queue:
         self._served = 0
         self._runs: dict[str, _Run] = {}
 
-    def permit(self, run_id: str = "", most: int | None = None, priority: int = 0) -> Permit:
+    def permit(self, run_id: str = "", most: int | None = None) -> Permit:
         """Return what holds a place, as one of at most ``most`` of this run."""
-        return Permit(self, run_id, most, priority)
+        return Permit(self, run_id, most)
 
-    def slot(self, run_id: str = "", most: int | None = None, priority: int = 0) -> Slot:
+    def slot(self, run_id: str = "", most: int | None = None) -> Slot:
         """Return what holds a place, but not while the attempt in its block waits for something else."""
-        return Slot(self, run_id, most, priority)
+        return Slot(self, run_id, most)
 
     @property
     def waits(self) -> bool:
         """Whether anyone waits for a place and could use one."""
-        return self.wanted[1] > 0
+        return self.wanted > 0
 
     @property
-    def wanted(self) -> tuple[int, int]:
-        """The highest priority that waits for a place and could use one, and how many of that priority could."""
-        usable = Counter[int]()
-        for run in self._runs.values():
-            usable[run.priority] += max(run.usable, 0)
-        return max(((priority, count) for priority, count in usable.items() if count), default=(0, 0))
+    def wanted(self) -> int:
+        """How many wait for a place and could use one."""
+        return sum(max(run.usable, 0) for run in self._runs.values())
 
     def text(self) -> str:
         """Return why a permit has to wait."""
@@ -216,7 +212,7 @@ class Queue:
         """Add places that nobody holds, or take some of these away."""
         self.free += count
         while self.free > 0 and (usable := [run for run in self._runs.values() if run.usable > 0]):
-            first = min(usable, key=lambda run: (-run.priority, run.held, run.served))
+            first = min(usable, key=lambda run: (run.held, run.served))
             turn = first.waiting.popleft()
             if not turn.done():
                 self._give(first)
@@ -227,7 +223,7 @@ class Queue:
         run = self._runs.get(permit.run_id)
         if run is None:
             run = self._runs[permit.run_id] = _Run(self._served - 1)
-        run.most, run.priority = permit.most, permit.priority
+        run.most = permit.most
         if self.free > 0 and not run.waiting and (run.most is None or run.held < run.most):
             self._give(run)
             return None
@@ -282,11 +278,11 @@ class Queue:
 class Permit:
     """Holds a place in its block. A call waits for it without the slot of its attempt, while all clocks stand still."""
 
-    __slots__ = ("_queue", "is_held", "most", "priority", "run_id")
+    __slots__ = ("_queue", "is_held", "most", "run_id")
 
-    def __init__(self, queue: Queue, run_id: str, most: int | None, priority: int) -> None:
+    def __init__(self, queue: Queue, run_id: str, most: int | None) -> None:
         self._queue = queue
-        self.run_id, self.most, self.priority = run_id, most, priority
+        self.run_id, self.most = run_id, most
         self.is_held = False
 
     async def __aenter__(self) -> None:
@@ -321,8 +317,8 @@ class Slot(Permit):
     __slots__ = ("_outside", "_taking", "_token")
     _token: Token[Waiter]
 
-    def __init__(self, queue: Queue, run_id: str, most: int | None, priority: int) -> None:
-        super().__init__(queue, run_id, most, priority)
+    def __init__(self, queue: Queue, run_id: str, most: int | None) -> None:
+        super().__init__(queue, run_id, most)
         self._outside = 0
         self._taking = asyncio.Lock()
 

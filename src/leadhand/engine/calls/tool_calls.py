@@ -178,9 +178,9 @@ class ToolCalls:
         used = None if self.hooks.has(run, "after_tool") else cached
         if (found := await self._used_again(log, work, call, used)) is not None:
             return found
-        async with self.limiter.permit(tool.at_once, log.run_id, priority=run.priority):
+        async with self.limiter.permit(tool.at_once, log.run_id):
             if tool.rate:
-                await self.limiter.pass_rate(tool, log.run_id, run.priority)
+                await self.limiter.pass_rate(tool, log.run_id)
             if tool.concurrency or tool.rate:  # while this call waited, another one may have found what it asks for
                 found = await self._used_again(log, work, call, used)
             return found or await self._call(log, work, tool, call, cached)

@@ -71,8 +71,7 @@ class Host:
         async with AsyncExitStack() as held:
             for limit in shared:  # in the same order in every run that has the same limits
                 most = work.definition.limits.max_workers
-                priority = work.definition.priority
-                await held.enter_async_context(self._tools.limiter.permit(limit, work.run_id, most, priority))
+                await held.enter_async_context(self._tools.limiter.permit(limit, work.run_id, most))
             yield
 
     async def aclose(self) -> None:

@@ -15,9 +15,9 @@ VERSION = 1
 """The version of the arguments of jobs."""
 
 DEFER = (
-    "SELECT procrastinate_defer_jobs_v1(array_agg(ROW(queue, task, priority, NULL, queueing_lock, args, NULL)"
+    "SELECT procrastinate_defer_jobs_v1(array_agg(ROW(queue, task, 0, NULL, queueing_lock, args, NULL)"
     "::procrastinate_job_to_defer_v1)) FROM json_to_recordset(CAST(? AS JSON))"
-    " AS job(queue TEXT, task TEXT, priority INTEGER, queueing_lock TEXT, args JSONB)"
+    " AS job(queue TEXT, task TEXT, queueing_lock TEXT, args JSONB)"
 )
 """The schema of the queue is created with our tables, and its functions are found by the search path, as our tables."""
 
@@ -25,7 +25,7 @@ WAITING = (
     "SELECT jobs.task_name, jobs.args, CAST(extract(epoch FROM clock_timestamp() - events.at) AS DOUBLE PRECISION)"
     " FROM procrastinate_jobs AS jobs LEFT JOIN procrastinate_events AS events"
     " ON events.job_id = jobs.id AND events.type = 'deferred' WHERE jobs.status = 'todo'"
-    " ORDER BY jobs.priority DESC, jobs.id"
+    " ORDER BY jobs.id"
 )
 
 
@@ -35,7 +35,6 @@ class Job(NamedTuple):
     task: str
     run_id: str
     attempts: tuple[str, ...] = ()
-    priority: int = 0
 
     @property
     def lock(self) -> str | None:
@@ -73,7 +72,6 @@ def _row(job: Job) -> dict[str, object]:
     return {
         "queue": job.task,
         "task": job.task,
-        "priority": job.priority,
         "queueing_lock": job.lock,
         "args": {"version": VERSION, "run_id": job.run_id, **attempts},
     }
