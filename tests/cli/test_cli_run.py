@@ -151,7 +151,6 @@ NOT_OF_A_PLAIN_RUN = (
     "pydantic_ai",
     "rich",
     "tomllib",
-    "structlog",
     "pydantic_settings",
 )
 """Modules for reports, research, projects, maps, models on servers, terminals and services: their users import them."""

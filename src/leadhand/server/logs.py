@@ -1,7 +1,7 @@
 """Log the server's output as JSON lines, or as text on a terminal, with secrets redacted.
 
-All records go through Python's logging and are formatted by structlog: ours, uvicorn's, those of libraries.
-:class:`AccessLog` logs requests, so uvicorn's own access log is disabled: run it with ``log_config=None``.
+All records go through Python's logging: ours, uvicorn's, those of libraries. :class:`AccessLog` logs requests, so
+uvicorn's own access log is disabled: run it with ``log_config=None``.
 """
 
 from __future__ import annotations
@@ -16,12 +16,9 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, TextIO, cast
 from urllib.parse import quote
 
-import structlog
-from structlog.stdlib import ProcessorFormatter
-from structlog.typing import EventDict, Processor, WrappedLogger
-
 from leadhand.app.telemetry.run_lines import FIELDS
 from leadhand.core.errors import ConfigurationError
+from leadhand.core.value import iso
 from leadhand.engine.redaction import Redactor
 
 if TYPE_CHECKING:
@@ -57,7 +54,7 @@ def set_up_logging(environment: Mapping[str, str], stream: TextIO, redactor: Red
     reset_logging()
     root = logging.getLogger()
     handler = _Handler(stream)
-    handler.setFormatter(_Formatter(redactor, text=text, colours=stream.isatty() and not environment.get("NO_COLOR")))
+    handler.setFormatter(_Formatter(redactor, text=text))
     if text and stream.isatty() and level != "debug":
         handler.addFilter(_is_news)
     root.addHandler(handler)
@@ -69,17 +66,6 @@ def set_up_logging(environment: Mapping[str, str], stream: TextIO, redactor: Red
         logger.setLevel(logging.NOTSET)
     if level == "info":
         logging.getLogger("uvicorn.error").setLevel(logging.WARNING)  # do not log starts and stops
-    structlog.configure(
-        processors=[
-            structlog.stdlib.filter_by_level,
-            structlog.contextvars.merge_contextvars,
-            structlog.stdlib.PositionalArgumentsFormatter(),
-            ProcessorFormatter.wrap_for_formatter,
-        ],
-        wrapper_class=structlog.stdlib.BoundLogger,
-        logger_factory=structlog.stdlib.LoggerFactory(),
-        cache_logger_on_first_use=False,
-    )
     return text
 
 
@@ -100,7 +86,6 @@ def reset_logging() -> None:
     for handler in [handler for handler in root.handlers if isinstance(handler, _Handler)]:
         root.removeHandler(handler)
         root.setLevel(logging.WARNING)
-        structlog.reset_defaults()
 
 
 def _choice(environment: Mapping[str, str], variable: str, default: str, choices: tuple[str, ...]) -> str:
@@ -124,53 +109,32 @@ class _Handler(logging.StreamHandler[TextIO]):
             self.flush()
 
 
-class _Formatter(ProcessorFormatter):
+class _Formatter(logging.Formatter):
     """Formats a record, redacting first its values and then the whole line."""
 
-    def __init__(self, redactor: Redactor, *, text: bool, colours: bool) -> None:
+    def __init__(self, redactor: Redactor, *, text: bool) -> None:
+        super().__init__()
         self._redactor = redactor
         self._text = text
-        plain = structlog.dev.plain_traceback  # the other formatters show variable values
-        render: Processor = (
-            structlog.dev.ConsoleRenderer(colors=colours, exception_formatter=plain)
-            if text
-            else structlog.processors.JSONRenderer(ensure_ascii=False)
-        )
-        super().__init__(
-            processors=[
-                _named,
-                ProcessorFormatter.remove_processors_meta,
-                structlog.processors.StackInfoRenderer(),
-                structlog.processors.format_exc_info,
-                self._redacted,
-                render,
-            ]
-        )
-
-    def _redacted(self, _logger: WrappedLogger, _method: str, event: EventDict) -> EventDict:
-        values = cast("dict[str, Any]", self._redactor.payload(json.loads(json.dumps(event, default=str))))
-        if self._text:  # control characters in a record must not control the terminal
-            return {
-                name: value.translate(_CONTROL) if isinstance(value, str) else value for name, value in values.items()
-            }
-        return values
 
     def format(self, record: logging.LogRecord) -> str:
-        return self._redactor.text(super().format(record))
+        line: dict[str, Any] = {
+            "timestamp": iso(datetime.fromtimestamp(record.created, UTC)),
+            "level": record.levelname.lower(),
+            "logger": record.name,
+            "event": record.getMessage(),
+            **getattr(record, FIELDS, {}),
+        }
+        if record.exc_info:
+            line["exception"] = self.formatException(record.exc_info)
+        line = cast("dict[str, Any]", self._redactor.payload(json.loads(json.dumps(line, default=str))))
+        return self._redactor.text(_as_text(**line) if self._text else json.dumps(line, ensure_ascii=False))
 
 
-def _named(_logger: WrappedLogger, _method: str, event: EventDict) -> EventDict:
-    """Order the fields: timestamp, level, logger, event, then the fields of the record."""
-    record: logging.LogRecord = event["_record"]
-    at = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-    return {
-        "timestamp": at,
-        "level": record.levelname.lower(),
-        "logger": record.name,
-        "event": event.pop("event", ""),
-        **event,
-        **getattr(record, FIELDS, {}),
-    }
+def _as_text(timestamp: str, level: str, logger: str, event: str, exception: str = "", **fields: object) -> str:
+    """Return a line for people. Control characters in a record must not control the terminal."""
+    words = [timestamp, f"[{level:<8}]", event, *(f"{name}={value}" for name, value in fields.items()), f"[{logger}]"]
+    return "\n".join(filter(None, [" ".join(words), exception])).translate(_CONTROL)
 
 
 class AccessLog:
