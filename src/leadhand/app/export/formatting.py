@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import textwrap
 from collections.abc import Mapping
 from datetime import datetime
 
@@ -112,27 +111,3 @@ def shortened(text: str, width: int) -> str:
     """Put text on one line of at most ``width`` characters."""
     line = one_line(text)
     return line if len(line) <= width else line[: max(1, width - 1)].rstrip(" …") + "…"
-
-
-_COMMAND = re.compile(r"(?<=[:·] )leadhand [a-z].*")
-_INDENT = re.compile(r"(?=.{8} \S)[a-z]* +|\s*(?:[^\w\s] |(?=\S))")
-"""What later lines of a long line leave free: the word at its beginning and its column, or its own indent and sign."""
-
-
-def folded(line: str, columns: int) -> str:
-    """Break a line at words for a terminal of so many columns. A command at its end stays whole, to be copied."""
-    if len(line) <= columns or "\n" in line:
-        return line
-    indent, command = _INDENT.match(line), _COMMAND.search(line)
-    if command is not None and len(command[0]) > columns:  # the terminal has to break it
-        return f"{folded(line[: command.start()].rstrip(), columns)} {command[0]}"
-    lines = textwrap.wrap(
-        _COMMAND.sub(lambda found: found[0].replace(" ", "\xa0"), line),
-        columns,
-        subsequent_indent=" " * min(columns // 4, indent.end() if indent is not None else 0),
-        expand_tabs=False,
-        replace_whitespace=False,
-        break_long_words=False,
-        break_on_hyphens=False,
-    )
-    return "\n".join(lines).replace("\xa0", " ")

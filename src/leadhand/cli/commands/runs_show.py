@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from typing import Annotated, Any
 
 from leadhand.app.export.document import event_line
-from leadhand.app.export.formatting import GLYPHS, LONGEST_LINE, age, clean, count, folded, label, one_line, shortened
+from leadhand.app.export.formatting import GLYPHS, LONGEST_LINE, age, count, label, one_line, shortened
 from leadhand.app.runtime.membership import host_wait
 from leadhand.app.runtime.runtime import Runtime
 from leadhand.app.steering.model_calls import model_call
@@ -29,7 +29,7 @@ from leadhand.cli.terminal.messages import (
     spending,
     status_words,
 )
-from leadhand.cli.terminal.streams import as_json, out_is_terminal, say, width, write, write_json, write_line
+from leadhand.cli.terminal.streams import as_json, say, write_json, write_line
 from leadhand.core.errors import UsageError
 from leadhand.core.run import ENDED, UNSUCCESSFUL, StepStatus
 from leadhand.core.state import RunState, StepState
@@ -71,7 +71,8 @@ async def runs_show(
             state = await runtime.load(listing.run_id)
             later = await runtime.store.runs(follows=state.run_id)
             facts = _facts(state, listing, store, await host_wait(runtime.store, state, listing), runtime)
-            write(_text(_page(state, facts, later, store, status_words(listing), full=full)))
+            for line in _page(state, facts, later, store, status_words(listing), full=full):
+                write_line(line)
 
 
 async def _event(runtime: Runtime, listing: RunListing, seq: int) -> dict[str, Any]:
@@ -83,12 +84,6 @@ async def _event(runtime: Runtime, listing: RunListing, seq: int) -> dict[str, A
     if "raw" in event:
         event["raw"] = await runtime.log(listing.run_id).unpack(event["raw"])
     return event
-
-
-def _text(lines: Iterable[str]) -> str:
-    """Return lines as one text; for a terminal, they are broken at words."""
-    columns = width() if out_is_terminal() else sys.maxsize
-    return "".join(f"{folded(clean(line), columns)}\n" for line in lines)
 
 
 def _page(

@@ -20,7 +20,7 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from leadhand.app.export.formatting import GLYPHS, clean, duration, folded, money, one_line, spent
+from leadhand.app.export.formatting import GLYPHS, clean, duration, money, one_line, spent
 from leadhand.app.export.view_shapes import StepPart
 from leadhand.cli.terminal.progress import Line, View, attempt_words, took
 from leadhand.cli.terminal.streams import Terminal
@@ -126,7 +126,7 @@ class LiveView(View):
         self._draft, self._draft_of = (begun + piece)[-DRAFT_LENGTH:], attempt
 
     def say(self, line: str) -> None:
-        self._console.print(Text(folded(clean(line), self._console.width)), soft_wrap=True)
+        self._console.print(Text(clean(line)), soft_wrap=True)
 
     def picture(self, now: datetime) -> RenderableType:
         """Return the drawing of the run at this moment."""

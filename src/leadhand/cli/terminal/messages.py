@@ -15,7 +15,6 @@ from leadhand.app.export.formatting import (
     clean,
     count,
     duration,
-    folded,
     label,
     money,
     one_line,
@@ -139,7 +138,7 @@ def answer_text(answer: str, sources: tuple[CitedSource, ...]) -> str:
         return "\n".join([text, *found]) + "\n"
     from leadhand.cli.terminal.markdown import rendered
 
-    return "\n".join([rendered(text, width()), *(folded(line, width()) for line in found)]) + "\n"
+    return "\n".join([rendered(text, width()), *found]) + "\n"
 
 
 def outcome_lines(state: RunState, store: StoreFlags, *, most: int = MOST_CAUSES) -> Iterator[str]:

@@ -13,7 +13,7 @@ import traceback
 from collections.abc import Generator
 from typing import Any, TextIO, cast
 
-from leadhand.app.export.formatting import LONGEST_LINE, clean, folded, one_line, sentence, shortened
+from leadhand.app.export.formatting import LONGEST_LINE, clean, one_line, sentence, shortened
 from leadhand.core.errors import LeadhandError
 
 
@@ -149,10 +149,9 @@ def out_is_utf8() -> bool:
 
 
 def say(text: str = "") -> None:
-    """Write a line to stderr; a terminal gets it broken at words. Failing to is not an error."""
-    line = clean(text)
+    """Write a line to stderr. Failing to is not an error."""
     with contextlib.suppress(OSError, ValueError, AttributeError):
-        sys.stderr.write((folded(line, width()) if err_is_terminal() else line) + "\n")
+        sys.stderr.write(clean(text) + "\n")
         sys.stderr.flush()
 
 
