@@ -3,7 +3,6 @@
 import { syncClock } from "./clock.ts";
 import { reachable } from "./connection.ts";
 import { Problem, problemOf } from "./problem.ts";
-import { addressOf } from "./router.ts";
 import { endSession, session } from "./session.ts";
 import type { paths } from "./wire.ts";
 
@@ -119,7 +118,7 @@ export async function getArtifact(
 async function responseOf(path: string, init: RequestInit): Promise<Response> {
   let response: Response;
   try {
-    response = await fetch(addressOf(path), {
+    response = await fetch(path, {
       ...init,
       headers: { Accept: "application/json", ...init.headers },
       credentials: "same-origin",

@@ -1,17 +1,11 @@
 // The place in the console. The URL is the state: a history router with a signal, for which plain links work.
 
 import { computed, signal } from "@preact/signals";
-import { options } from "preact";
 
 interface Place {
   readonly path: string;
   readonly query: URLSearchParams;
 }
-
-/** The path below which a proxy shows the console, for example "/leadhand"; "" without one. */
-export const root = typeof location === "undefined" // under test
-  ? ""
-  : new URL(".", import.meta.url).pathname.slice(0, -1);
 
 const here = signal(read());
 
@@ -21,22 +15,12 @@ export const place = computed(() => here.value);
 function read(): Place {
   return typeof location === "undefined" // under test
     ? { path: "/", query: new URLSearchParams() }
-    : { path: withoutRoot(location.pathname), query: new URLSearchParams(location.search) };
-}
-
-/** Return the address of a path of this server. */
-export function addressOf(path: string): string {
-  return root + path;
-}
-
-/** Return the path of an address of this server. */
-export function withoutRoot(address: string): string {
-  return address.startsWith(`${root}/`) ? address.slice(root.length) : address;
+    : { path: location.pathname, query: new URLSearchParams(location.search) };
 }
 
 /** Go to a path with its query; `replace` replaces the current entry of the history. */
 export function go(to: string, { replace = false } = {}): void {
-  const url = new URL(to.startsWith("/") ? addressOf(to) : to, location.href);
+  const url = new URL(to, location.href);
   if (url.href === location.href) return;
   const leaves = url.pathname !== location.pathname;
   history[replace ? "replaceState" : "pushState"](null, "", url.pathname + url.search + url.hash);
@@ -81,21 +65,8 @@ export function partsOf(path: string): readonly string[] {
   });
 }
 
-/** Make links, which are paths of this server, lead below the root. */
-function rootLinks(): void {
-  const before = options.vnode;
-  options.vnode = (vnode) => {
-    const props = vnode.props as { href?: unknown };
-    if (vnode.type === "a" && typeof props.href === "string" && /^\/(?!\/)/.test(props.href)) {
-      props.href = addressOf(props.href);
-    }
-    before?.(vnode);
-  };
-}
-
 /** Make plain links, back and forward change the screen without loading the page again. */
 export function startRouter(): void {
-  if (root) rootLinks();
   addEventListener("popstate", () => {
     here.value = read();
   });
@@ -106,7 +77,7 @@ export function startRouter(): void {
     if (anchor.target || anchor.hasAttribute("download") || anchor.origin !== location.origin) {
       return;
     }
-    if (!isScreen(withoutRoot(anchor.pathname)) || anchor.getAttribute("href")?.startsWith("#")) {
+    if (!isScreen(anchor.pathname) || anchor.getAttribute("href")?.startsWith("#")) {
       return;
     }
     event.preventDefault();

@@ -1,7 +1,6 @@
 // Streams of Server-Sent Events: opened again after they break, and given up while another tab needs the connection.
 
 import { type LinkState, reachable } from "./connection.ts";
-import { addressOf } from "./router.ts";
 
 interface StreamOptions {
   /** Return the path; it is asked for at each connection. */
@@ -31,7 +30,7 @@ export function stream(
 
   function open(): void {
     disconnect();
-    const opened = new EventSource(addressOf(path()));
+    const opened = new EventSource(path());
     source = opened;
     opened.onopen = () => {
       delay = FIRST_DELAY_MS;

@@ -16,7 +16,6 @@ from typing import Any
 import pytest
 
 from leadhand.cli.commands import approvals
-from leadhand.cli.commands.serve import _prefix
 from leadhand.server.schemas import PARTS
 
 REQUEST = "Measure the noise in Paris, London and Rome"
@@ -296,10 +295,10 @@ def test_the_log_goes_to_stderr_and_the_address_alone_to_stdout(
     leadhand: Any, serve: Serve, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("LEADHAND_LOG_LEVEL", "debug")
-    server = serve("--root-path", "/leadhand/")
+    server = serve()
     assert server.url.startswith("http://127.0.0.1:")
-    server.ask("/leadhand/api/runs?q=confidential")
-    assert server.ask("/leadhand/api/flows")["flows"]
+    server.ask("/api/runs?q=confidential")
+    assert server.ask("/api/flows")["flows"]
     assert server.end() == 0
 
     assert server.process.stdout is not None
@@ -308,17 +307,12 @@ def test_the_log_goes_to_stderr_and_the_address_alone_to_stdout(
     assert {"uvicorn.error", "leadhand.server", "leadhand.access"} <= {line["logger"] for line in lines}
     (serving,) = [line for line in lines if line["event"] == "serving"]
     assert serving["api"].endswith("/openapi.json")
-    assert [line["path"] for line in lines if "path" in line] == ["/leadhand/api/runs", "/leadhand/api/flows"]
+    assert [line["path"] for line in lines if "path" in line] == ["/api/runs", "/api/flows"]
     (stopped,) = [line for line in lines if line["event"] == "stopped"]
     assert stopped["runs_to_resume"] == 0
     assert "confidential" not in server.log.read_text()
     assert not Path(leadhand.home, "core").exists()
     assert os.path.exists(leadhand.home)
-
-
-@pytest.mark.parametrize("prefix", ["/leadhand", "/a/b.c/", "/..x", ""])
-def test_a_path_of_names_is_a_prefix(prefix: str) -> None:
-    assert _prefix(prefix) == prefix.rstrip("/")
 
 
 def test_no_secret_gets_into_the_log_or_the_home(leadhand: Any, serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -110,44 +110,10 @@ async def test_every_body_is_json_in_utf_8(api: Door, run_id: str, headers: dict
         assert (refused.status_code, refused.json()["code"]) == (415, "unsupported_media_type"), (method, path)
 
 
-async def test_responses_describe_their_headers(paths: Paths) -> None:
-    for methods in paths.values():
-        for operation in methods.values():
-            for status, response in operation["responses"].items():
-                names = set(response.get("headers", ()))
-                if status in ("429", "503"):
-                    assert "Retry-After" in names
-    for path, status in (("/api/runs", "202"), ("/api/runs/{run_id}/fork", "202"), ("/api/webhooks", "201")):
-        assert "Location" in paths[path]["post"]["responses"][status]["headers"]
-
-    for path in ("/api/runs", "/api/runs/{run_id}/follow-up"):
-        assert "Idempotency-Replayed" in paths[path]["post"]["responses"]["202"]["headers"]
-
-
 async def test_two_servers_of_one_database_start_one_run_for_one_key(open_door: OpenDoor, api: Door) -> None:
     doors = api, await open_door()
     runs = await asyncio.gather(*(door.started("measure Paris", headers={"idempotency-key": "k"}) for door in doors))
     assert len({*runs}) == 1
-
-
-# --- where the server is shown ----------------------------------------------------------------------------------------
-
-
-async def test_links_and_locations_lead_below_the_prefix_of_a_proxy(open_door: OpenDoor, tmp_path: Path) -> None:
-    (tmp_path / "index.html").write_text(PAGE)
-    (tmp_path / "main.js").write_text('x="/main.js"')
-    api = await open_door(doors=Doors(prefix="/leadhand"), console=tmp_path)
-    run = {"request": "measure Paris"}
-    for base in ("", "/leadhand"):  # a proxy passes the prefix on, or removes it
-        started = await api.post(f"{base}/api/runs", run)
-        assert started.headers["location"].startswith("/leadhand/api/runs/run_")
-        page = (await api.get(f"{base}/runs/run_1", headers={"accept": "text/html"})).text
-        assert page == PAGE.replace("/main", "/leadhand/main")
-        assert (await api.get(f"{base}/main.js")).text == 'x="/main.js"'
-        assert (await api.http.head(f"{base}/")).status_code == 200
-        assert (await api.get(f"{base}/openapi.json")).json()["servers"] == [{"url": "/leadhand"}]
-    assert (await api.get("/leadhand")).status_code == 200
-    assert (await api.get("/leadhands")).status_code == 404
 
 
 async def test_the_document_asks_for_a_key_only_where_one_is_needed(open_door: OpenDoor, tmp_path: Path) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 
-import pytest
 from server.conftest import OpenDoor, OpenServer
 from server.doors import Door
 from server.teams import Office
@@ -83,20 +82,3 @@ async def test_a_request_that_waits_counts_as_a_stream(open_door: OpenDoor, offi
     assert (await api.get(f"/api/runs/{run_id}", headers=ann)).status_code == 200
     office.gate.set()
     assert (await waiting).status_code == 200
-
-
-@pytest.mark.parametrize("written", ["{}", '"other", {}'])
-async def test_a_document_that_has_not_changed_is_304(api: Door, written: str) -> None:
-    run_id = await api.started("measure Paris")
-    await api.over(run_id)
-    first = await api.get(f"/api/runs/{run_id}")
-    tag = first.headers["etag"]
-
-    same = await api.get(f"/api/runs/{run_id}", headers={"if-none-match": written.format(tag)})
-    assert (same.status_code, same.content, same.headers["etag"]) == (304, b"", tag)
-
-    await api.post(f"/api/runs/{run_id}/follow-up", {"request": "measure Oslo"})
-    other = await api.get(f"/api/runs/{run_id}", headers={"if-none-match": tag})
-    assert other.status_code == 200
-    assert other.json()["followed_by"]
-    assert other.headers["etag"] != tag

@@ -53,15 +53,13 @@ ABOUT = """Start, watch, steer and approve runs. Errors are problem details (RFC
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Doors:
     """Access rules. ``key_needed``: every request needs a key. ``hosts``: accepted host names (None: any).
-    ``origins``: sites whose pages may use the API with a key. ``allowed``: the rate limits of one key. ``prefix``: the
-    path below which a proxy shows the server ("": none). ``local``: the server listens on loopback only, where its
-    webhooks may be, too."""
+    ``origins``: sites whose pages may use the API with a key. ``allowed``: the rate limits of one key. ``local``:
+    the server listens on loopback only, where its webhooks may be, too."""
 
     key_needed: bool = False
     hosts: Collection[str] | None = LOOPBACK
     origins: Sequence[str] = ()
     allowed: Allowed = field(default_factory=Allowed)
-    prefix: str = ""
     local: bool = False
 
 
@@ -107,17 +105,17 @@ def create_app(service: Service, *, doors: Doors | None = None, console: Path | 
     app.state.access = Access(store, rates, needed=doors.key_needed, user=user())
     app.state.metrics = counted
     app.state.local = doors.local
-    add_console(app, console, doors.prefix)
+    add_console(app, console)
     app.add_middleware(RequestBodyLimitMiddleware, max_body_size=LARGEST_BODY)  # behind the guard's own refusal
     if doors.origins:
         app.add_middleware(
             CORSMiddleware,
             allow_origins=list(doors.origins),
             allow_methods=["GET", "POST", "PATCH", "DELETE"],
-            allow_headers=["authorization", "content-type", "idempotency-key", "if-none-match", "last-event-id"],
-            expose_headers=["etag", "location", "retry-after", "idempotency-replayed"],
+            allow_headers=["authorization", "content-type", "idempotency-key", "last-event-id"],
+            expose_headers=["location", "retry-after", "idempotency-replayed"],
         )
-    app.add_middleware(Guard, hosts=doors.hosts, origins=doors.origins, prefix=doors.prefix)
+    app.add_middleware(Guard, hosts=doors.hosts, origins=doors.origins)
     app.add_middleware(AccessLog, on_request=counted.http)
     app.add_middleware(GZipMiddleware, minimum_size=1_000, compresslevel=5)  # last, since the others read what is sent
     app.openapi = partial(_document_of, doors)
@@ -195,38 +193,11 @@ def _document() -> dict[str, Any]:
         for each in shape.get("properties", {}).values():
             if "$ref" in each:  # and refuse a default beside a reference
                 each.pop("default", None)
-    for path, operations in schema["paths"].items():
+    for operations in schema["paths"].values():
         for method, operation in operations.items():
             usually = responses(421, 422, 500) if method == "get" else responses(403, 421, 422, 500)
             if "requestBody" in operation:
                 usually |= responses(415)
             both = {str(status): each for status, each in usually.items()} | operation["responses"]
             operation["responses"] = dict(sorted(both.items()))
-            for status, response in both.items():
-                if headers := _headers_of(method, path, status):
-                    response["headers"] = headers
     return schema
-
-
-HEADERS = {
-    "Retry-After": "Seconds after which to try again.",
-    "WWW-Authenticate": "Bearer",
-    "ETag": "Changes with the document: send it as If-None-Match.",
-    "Location": "The path of what was made.",
-    "Idempotency-Replayed": "`true` if this is the response to an earlier request with the same key.",
-    "Content-Disposition": "The name of the file.",
-}
-
-
-def _headers_of(method: str, path: str, status: str) -> dict[str, Any]:
-    """The headers of a response, as OpenAPI describes them."""
-    names = {"401": ["WWW-Authenticate"], "429": ["Retry-After"], "503": ["Retry-After"]}.get(status, [])
-    if method == "post" and status.startswith("2") and path != "/api/session":
-        made = path in ("/api/runs", "/api/keys", "/api/webhooks") or path.endswith("/fork")
-        kept = path == "/api/runs" or path.endswith("/follow-up")
-        names = [*(["Location"] if made else []), *(["Idempotency-Replayed"] if kept else [])]
-    elif method == "get" and path == "/api/runs/{run_id}" and status in ("200", "304"):
-        names = ["ETag"]
-    elif status == "200" and path.endswith(("/export", "/artifacts/{path}")):
-        names = ["Content-Disposition"]
-    return {name: {"description": HEADERS[name], "schema": {"type": "string"}} for name in names}

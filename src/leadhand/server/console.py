@@ -14,7 +14,6 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Scope
 
-from leadhand.server.guard import path_of
 from leadhand.server.problems import no_route
 
 BUILT = Path(__file__).parents[1] / "_console"
@@ -44,9 +43,9 @@ def built_console() -> Path | None:
 class Console(StaticFiles):
     """The files of the console. A browser gets its page for every other path: it has its own router."""
 
-    def __init__(self, folder: Path, prefix: str) -> None:
+    def __init__(self, folder: Path) -> None:
         super().__init__(directory=folder)
-        self._page = (folder / INDEX).read_text(encoding="utf-8").replace('="/', f'="{prefix}/')
+        self._page = (folder / INDEX).read_text(encoding="utf-8")
 
     async def get_response(self, path: str, scope: Scope) -> Response:
         try:
@@ -58,11 +57,11 @@ class Console(StaticFiles):
         return HTMLResponse(self._page)
 
 
-def add_console(app: FastAPI, console: Path | None, prefix: str) -> None:
-    """Serve the console at every path that is not a route, except below /api. A proxy shows it below ``prefix``."""
+def add_console(app: FastAPI, console: Path | None) -> None:
+    """Serve the console at every path that is not a route, except below /api."""
 
     async def nothing(request: Request) -> Response:
-        raise no_route(app, request.method, path_of(request.scope))
+        raise no_route(app, request.method, request.scope["path"])
 
     async def absent(_: Request) -> Response:
         return HTMLResponse(ABSENT)
@@ -71,4 +70,4 @@ def add_console(app: FastAPI, console: Path | None, prefix: str) -> None:
     if console is None:
         app.add_route("/", absent, include_in_schema=False)
     else:
-        app.mount("/", Console(console, prefix))
+        app.mount("/", Console(console))

@@ -38,13 +38,10 @@ SECURITY = {
 
 class Guard:
     """ASGI middleware around the app. ``hosts`` are the accepted host names (None: any); pages of ``origins`` may make
-    changes. A proxy shows the app below ``prefix``."""
+    changes."""
 
-    def __init__(
-        self, app: ASGIApp, *, hosts: Collection[str] | None, origins: Collection[str] = (), prefix: str = ""
-    ) -> None:
+    def __init__(self, app: ASGIApp, *, hosts: Collection[str] | None, origins: Collection[str] = ()) -> None:
         self._app = app
-        self._prefix = prefix
         self._hosts = hosts
         self._origins = frozenset(origins)
 
@@ -53,9 +50,6 @@ class Guard:
             await self._app(scope, receive, send)
             return
 
-        scope["root_path"] = self._prefix
-        if scope["path"] == self._prefix:
-            scope["path"] += "/"
         begun = False
         only_head = scope["method"] == "HEAD"
         if only_head:  # answered as GET, without the body
@@ -71,9 +65,7 @@ class Guard:
                 for name, value in (SECURITY | scope.get("state", {}).get("limits", {})).items():
                     headers.setdefault(name, value)
                 headers.setdefault("content-security-policy", POLICY)
-                headers.setdefault("cache-control", _caching(path_of(scope), message["status"]))
-                if headers.get("location", "").startswith("/"):
-                    headers["location"] = scope.get("root_path", "") + headers["location"]
+                headers.setdefault("cache-control", _caching(scope["path"], message["status"]))
             await send(message)
             if only_head:  # at once, since a stream has no end
                 await send({"type": "http.response.body", "body": b""})
@@ -128,11 +120,6 @@ class Guard:
             "this request comes from a page of another site",
             "Send an API key as Authorization: Bearer lh_…, or allow the site: leadhand serve --cors ORIGIN.",
         )
-
-
-def path_of(scope: Scope) -> str:
-    """Return the path of a request without the prefix of a proxy, which may have removed it."""
-    return scope["path"].removeprefix(scope.get("root_path", "")) or "/"
 
 
 def from_elsewhere(headers: Headers) -> bool:

@@ -47,7 +47,6 @@ class Serving:
         tuple[str, ...],
         Flag("Also accept requests for this host name, for example behind a proxy. Repeatable.", "NAME"),
     ] = ()
-    root_path: Annotated[str, Flag("The path below which a proxy shows the server: /leadhand.", "PATH")] = ""
     require_key: Annotated[bool, Flag("Require an API key on this machine, too. Behind a proxy, for example.")] = False
     tools: Tools = ()
     documents: Documents = None
@@ -92,7 +91,6 @@ async def serve_http(
     if not 0 <= port <= 65_535:
         raise UsageError(f"invalid value for --port: {port}", "Give a number from 0 to 65535.")
     origins = tuple(_origin(each) for each in serving.cors)
-    prefix = _prefix(serving.root_path)
     kept = retention(None, None, store.loaded)
     import logging
     import webbrowser
@@ -119,7 +117,7 @@ async def serve_http(
         service = live.service(runtime, kept)
         hosts = LOOPBACK | {each.lower() for each in serving.allow_host} if local or serving.allow_host else None
         console = built_console()
-        doors = Doors(key_needed=key_needed, hosts=hosts, origins=origins, prefix=prefix, local=local)
+        doors = Doors(key_needed=key_needed, hosts=hosts, origins=origins, local=local)
         app = create_app(service, doors=doors, console=console)
         async with contextlib.AsyncExitStack() as stack:
             listening = stack.enter_context(contextlib.closing(bind(host, port)))
@@ -161,16 +159,6 @@ def mcp_library() -> Any:
             f"the MCP server needs a library: {error}", 'Install it: uv add "leadhand[mcp]"'
         ) from error
     return mcp
-
-
-def _prefix(given: str) -> str:
-    """Return a path without a slash at its end. Raises UsageError."""
-    import re
-
-    path = given.rstrip("/")
-    if path and not re.fullmatch(r"(/(?!\.\.?(/|$))[\w.~-]+)+", path, re.ASCII):
-        raise UsageError(f"invalid value for --root-path: {given!r}", "Give a path of plain names, such as /leadhand.")
-    return path
 
 
 def _origin(given: str) -> str:

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from datetime import datetime
 from http import HTTPStatus
-from typing import Annotated, Any
+from typing import Annotated
 
-from fastapi import APIRouter, Header, Query, Response
+from fastapi import APIRouter, Query, Response
 from pydantic import BeforeValidator, Field, StringConstraints
 
-from leadhand import __version__
 from leadhand.app.arguments import TAG_KEY, approvals, parse_tags
-from leadhand.app.export.run_document import followed_by, run_line
+from leadhand.app.export.run_document import run_line
 from leadhand.app.steering import questions as labels
 from leadhand.app.steering.access import Scope
 from leadhand.core.errors import NoSuchRun, RunOwned
@@ -180,34 +177,20 @@ def _with_zone(moment: datetime | None, name: str) -> datetime | None:
 
 @router.get(
     "/{run_id}",
-    response_model=RunDocument,
-    responses={
-        304: {"description": "The document is still the one whose `ETag` was sent as `If-None-Match`."},
-        **responses(401, 403, 404, 422, 429, 503),
-    },
+    responses=responses(401, 403, 404, 422, 429, 503),
 )
 async def get_run(
     run_id: RunId,
     service: TheService,
     access: TheAccess,
     principal: Reader,
-    response: Response,
     wait: WaitSeconds = 0,
     include: Include = [],  # noqa: B006
-    if_none_match: Annotated[str, Header(description="The `ETag` of the document that the client has.")] = "",
-) -> RunDocument | Response:
+) -> RunDocument:
     """The current run document. Follow its events from ``last_seq``. With all parts, it is what ``leadhand run --json``
     prints."""
     await _wait(service, access, principal, run_id, wait)
-    listing = await service.runtime.store.run(run_id)
-    owner = None if listing.status in ENDED else listing.owner
-    tag = _tag(run_id, listing.head_seq, owner, await followed_by(service.runtime.store, listing), sorted(include))
-    settled = service.runtime.cluster is None or listing.status in ENDED  # what a run waits for is not in its log
-    if settled and tag in [each.strip() for each in if_none_match.split(",")]:
-        return Response(status_code=HTTPStatus.NOT_MODIFIED, headers={"etag": tag})
-    document = await service.document(run_id, include)
-    response.headers["etag"] = _tag(run_id, document.last_seq, document.owner, document.followed_by, sorted(include))
-    return document
+    return await service.document(run_id, include)
 
 
 @router.get("/{run_id}/answer", responses=responses(401, 403, 404, 422, 429, 503))
@@ -217,12 +200,6 @@ async def get_answer(
     """The answer of a run and its evidence, without the rest of its document."""
     await _wait(service, access, principal, run_id, wait)
     return RunAnswer.of(await service.runtime.document(run_id))
-
-
-def _tag(*parts: Any) -> str:
-    """Return the ETag of a run document. A weak one, since a proxy may compress the document."""
-    written = json.dumps([__version__, *parts])
-    return f'W/"{hashlib.sha256(written.encode()).hexdigest()[:32]}"'
 
 
 async def _wait(service: Service, access: Access, principal: Principal, run_id: str, seconds: float) -> None:
