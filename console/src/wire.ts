@@ -950,48 +950,6 @@ export interface paths {
       };
     };
   };
-  readonly "/api/workers/{name}/promote": {
-    readonly parameters: {};
-    readonly post: {
-      readonly parameters: {
-        readonly path: {
-          readonly name: string;
-        };
-      };
-      readonly requestBody: {
-        readonly content: {
-          readonly "application/json": components["schemas"]["PromoteBody"];
-        };
-      };
-      readonly responses: {
-        readonly 200: {
-          content: {
-            readonly "application/json": components["schemas"]["PromotedWorker"];
-          };
-        };
-      };
-    };
-  };
-  readonly "/api/workers/{name}/promotion": {
-    readonly parameters: {};
-    readonly get: {
-      readonly parameters: {
-        readonly query?: {
-          readonly run_id?: string | null;
-        };
-        readonly path: {
-          readonly name: string;
-        };
-      };
-      readonly responses: {
-        readonly 200: {
-          content: {
-            readonly "application/json": components["schemas"]["WorkerPromotion"];
-          };
-        };
-      };
-    };
-  };
 }
 export interface components {
   schemas: {
@@ -1875,13 +1833,6 @@ export interface components {
       readonly type?: string;
     } & {
       readonly [key: string]: unknown;
-    };
-    readonly PromoteBody: {
-      readonly digest: string;
-      readonly run_id?: string | null;
-    };
-    readonly PromotedWorker: {
-      readonly path: string;
     };
     readonly Question: {
       readonly answered_at?: string | null;
@@ -2885,13 +2836,6 @@ export interface components {
       readonly tools: readonly string[];
       readonly toolsets: readonly string[];
     };
-    readonly WorkerPromotion: {
-      readonly diff: string;
-      readonly digest: string;
-      readonly exists: boolean;
-      readonly name: string;
-      readonly path: string;
-    };
     readonly WorkersList: {
       readonly workers: readonly components["schemas"]["WorkerDocument"][];
     };
@@ -3021,8 +2965,6 @@ export type PauseBody = components["schemas"]["PauseBody"];
 export type PinnedOperation = components["schemas"]["PinnedOperation"];
 export type Plan = components["schemas"]["Plan"];
 export type ProblemDetails = components["schemas"]["ProblemDetails"];
-export type PromoteBody = components["schemas"]["PromoteBody"];
-export type PromotedWorker = components["schemas"]["PromotedWorker"];
 export type Question = components["schemas"]["Question"];
 export type QuestionAnswered = components["schemas"]["QuestionAnswered"];
 export type QuestionAsked = components["schemas"]["QuestionAsked"];
@@ -3109,7 +3051,6 @@ export type WebhooksList = components["schemas"]["WebhooksList"];
 export type Worker = components["schemas"]["Worker"];
 export type WorkerDefined = components["schemas"]["WorkerDefined"];
 export type WorkerDocument = components["schemas"]["WorkerDocument"];
-export type WorkerPromotion = components["schemas"]["WorkerPromotion"];
 export type WorkersList = components["schemas"]["WorkersList"];
 export type WorkOrder = components["schemas"]["WorkOrder"];
 export type WorkState = components["schemas"]["WorkState"];

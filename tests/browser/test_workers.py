@@ -1,4 +1,4 @@
-"""The Workers screen: the workers of a project, the approval of a new one, and its promotion."""
+"""The Workers screen: the workers of a project, and the approval of a new one."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def script() -> ScriptedModel:
 
 
 @pytest.mark.slow
-async def test_a_new_worker_is_approved_seen_and_promoted(serve: OpenServer, visit: Visit, tmp_path: Path) -> None:
+async def test_a_new_worker_is_approved_and_seen(serve: OpenServer, visit: Visit, tmp_path: Path) -> None:
     folder = tmp_path / "project"
     (folder / "workers").mkdir(parents=True)
     (folder / "workers" / "orchestrator.worker").write_text(ORCHESTRATOR)
@@ -60,7 +60,6 @@ async def test_a_new_worker_is_approved_seen_and_promoted(serve: OpenServer, vis
     await served.open_approvals(run_id)
 
     visitor = await visit(served.url)
-    visitor.watch.allow(r"\b409\b.*/promote")
     page = await visitor.open("/approvals")
     card = page.get_by_role("article", name="Allow worker_create: name poet")
     instructions = card.get_by_role("group", name="instructions, as it would be sent")
@@ -75,16 +74,4 @@ async def test_a_new_worker_is_approved_seen_and_promoted(serve: OpenServer, vis
     await expect(page.locator(".worker-body")).to_contain_text("by orchestrator in")
     await expect(page.locator(".worker-body").get_by_role("link", name=run_id).first).to_be_visible()
     await check_accessible(page)
-    await page.get_by_role("button", name="Promote poet").click()
-    dialog = page.get_by_role("dialog", name="Promote poet?")
-    await expect(dialog.get_by_role("group", name="Changes")).to_contain_text("+Write verse.")
-    made = folder / "generated" / run_id / "poet.worker"
-    reviewed = made.read_text()
-    made.write_text(reviewed.replace("verse", "what nobody reviewed"))
-    await dialog.get_by_role("button", name="Promote", exact=True).click()
-    await expect(dialog.get_by_role("alert")).to_be_visible()
-    assert not (folder / "workers" / "poet.worker").exists()
-    made.write_text(reviewed)
-    await dialog.get_by_role("button", name="Promote", exact=True).click()
-    await expect(declared).to_contain_text("poet")
-    assert "Write verse." in (folder / "workers" / "poet.worker").read_text()
+    await expect(page.locator(".worker-body")).to_contain_text(f"leadhand workers promote poet --run {run_id}")

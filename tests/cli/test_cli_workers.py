@@ -118,10 +118,10 @@ def test_a_worker_that_a_run_made_is_known_to_later_runs_once_it_is_promoted(lea
     leadhand("workers", "promote", "deck_evaluator", "--run", "nope").refused("nope")
 
     unasked = leadhand("workers", "promote", "deck_evaluator")
-    assert (unasked.code, "--digest " in unasked.err) == (2, True)
+    assert (unasked.code, "--yes" in unasked.err) == (2, True)
     assert not (example / "workers" / "deck_evaluator.worker").exists()
 
-    promoted = leadhand("workers", "promote", "deck_evaluator", "--digest", unasked.err.split()[-1])
+    promoted = leadhand("workers", "promote", "deck_evaluator", "--yes")
     assert promoted.code == 0, promoted.err
     assert "+++ b/workers/deck_evaluator.worker" in promoted.err
     generated = example / "generated" / run_id / "deck_evaluator.worker"
@@ -148,8 +148,7 @@ def made(example: Path, text: str) -> Path:
 
 def test_a_worker_with_a_declared_worker_among_its_tools_is_promoted(leadhand: Any, example: Path) -> None:
     made(example, "---\nname: poet\ntools: [orchestrator]\n---\nWrite.\n")
-    digest = leadhand("workers", "promote", "poet").err.split()[-1]
-    assert leadhand("workers", "promote", "poet", "--digest", digest).code == 0
+    assert leadhand("workers", "promote", "poet", "--yes").code == 0
     assert (example / "workers" / "poet.worker").is_file()
 
 
@@ -162,7 +161,7 @@ def test_a_promotion_that_cannot_be_written_changes_nothing(
     made(example, POET)
     promote, refused = ("workers", "promote", "poet"), "poet.worker"
     if "*" in named:
-        promote = (*promote, "--digest", leadhand(*promote).err.split()[-1])
+        promote = (*promote, "--yes")
     before = {path: path.read_bytes() for path in example.rglob("*.*") if path.is_file() and path.suffix != ".pyc"}
 
     def failing(_source: Path, target: Path) -> None:
@@ -186,28 +185,10 @@ def test_promotion_is_asked_for_on_a_terminal(leadhand: Any, example: Path, term
         assert (child.exitstatus, (example / "workers" / "poet.worker").exists()) == (0, exists), written
 
 
-def test_another_version_than_the_one_that_was_shown_is_not_promoted(
-    leadhand: Any, example: Path, terminal: Terminal
-) -> None:
-    file = made(example, POET)
-    digest = leadhand("workers", "promote", "poet").err.split()[-1]
-    child = terminal("workers", "promote", "poet")
-    child.expect(re.escape("(yes or no)"))
-
-    file.write_text("---\nname: poet\n---\nWrite what nobody reviewed.\n")
-    child.sendline("yes")
-    written = rest_of(child)
-
-    assert child.exitstatus == 2, written
-    assert leadhand("workers", "promote", "poet", "--digest", digest).code == 2
-    assert not (example / "workers" / "poet.worker").exists()
-
-
 def test_workers_are_listed_with_what_is_wrong_with_them(leadhand: Any, example: Path) -> None:
     (listed,) = leadhand("workers", "list", "--json").json
     assert (listed["name"], listed["path"]) == ("orchestrator", "workers/orchestrator.worker")
     assert listed["text"] == (example / "workers" / "orchestrator.worker").read_text()
-    assert leadhand("workers", "schema").json["required"] == ["name"]
     assert listed["problem"] is None
     made(example, "---\nname: poet\ntool: []\n---\nWrite.\n")
     (example / "workers" / "bard.worker").write_text("---\nname: bard\ntools: [list_deks]\n---\nWrite.\n")

@@ -9,10 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from leadhand.app.project.declared_workers import tool_names
-from leadhand.app.project.worker_files import load_worker_file, parse_worker, worker_schema, worker_text
+from leadhand.app.project.worker_files import load_worker_file, parse_worker, worker_text
 from leadhand.core.errors import ConfigurationError
 from leadhand.core.tool import ToolSpec
-from leadhand.engine.gate import schema_problems
 from leadhand.flows.seam.function import Worker
 
 WHOLE = """---
@@ -126,13 +125,6 @@ def test_a_file_that_cannot_be_read_is_refused(tmp_path: Path) -> None:
     (tmp_path / "x.worker").write_bytes(b"-" * 1_000_001)
     with pytest.raises(ConfigurationError, match="1,000,000"):
         load_worker_file(tmp_path / "x.worker")
-
-
-def test_editors_get_a_schema_that_accepts_the_front_matter() -> None:
-    schema = worker_schema()
-    assert not schema_problems(schema, {"name": "x", "tools": ["a"], "limits": {"max_turns": 1}})
-    assert schema_problems(schema, {"name": "x", "nme": "y"})
-    assert schema_problems(schema, {})
 
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs", "Cc"]), max_size=60)

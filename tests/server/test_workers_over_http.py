@@ -1,8 +1,7 @@
-"""The workers of a project over HTTP: which there are, what they may do, who used them, and how one is promoted."""
+"""The workers of a project over HTTP: which there are, what they may do, and who used them."""
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,6 @@ from server.doors import Door
 
 from leadhand import tool
 from leadhand.app.project.manifest import load_project
-from leadhand.app.steering.access import Scope
 from leadhand.testing.scripted_model import ScriptedModel, calls, says
 
 ORCHESTRATOR = """---
@@ -129,96 +127,13 @@ async def test_a_file_that_cannot_be_read_is_listed_with_its_problem(open_door: 
     assert "'tool'" in first["problem"]
     assert (first["name"], first["text"]) == ("orchestrator", file.read_text())
     assert second["problem"].startswith("generated/run_1/poet.worker:1: ")
-    refused = await api.post("/api/workers/poet/promote", {"digest": "any"})
-    assert refused.status_code == 409
-    assert refused.json()["detail"] in second["problem"]
 
 
-async def test_a_promoted_worker_is_known_to_the_next_run(open_door: OpenDoor, project: Path) -> None:
-    api = await door_of(open_door, project, approve="auto")
-    await api.over(await led(api))
-    lead = {"request": "Go", "worker": "poet"}
-    unknown = await api.post("/api/runs", lead)
-    assert (unknown.status_code, "'poet'" in unknown.json()["detail"]) == (409, True)
-
-    shown = (await api.get("/api/workers/poet/promotion")).json()
-    assert (shown["name"], shown["path"], shown["exists"]) == ("poet", "workers/poet.worker", False)
-    assert "+++ b/workers/poet.worker" in shown["diff"]
-    assert "+Write verse." in shown["diff"]
-    promoted = await api.post("/api/workers/poet/promote", {"digest": shown["digest"]})
-    assert (promoted.status_code, promoted.json()) == (200, {"path": "workers/poet.worker"})
-
-    run_id = (await api.post("/api/runs", lead)).json()["run_id"]
-    assert (await api.over(run_id))["answer"].startswith("A verse.")
-    by_path = {each["path"]: each for each in await workers(api)}
-    assert by_path["workers/poet.worker"]["source"] == "project"
-    again = (await api.get("/api/workers/poet/promotion")).json()
-    assert (again["exists"], again["diff"]) == (True, "")
-
-
-async def test_a_worker_that_this_server_cannot_run_is_not_promoted(open_door: OpenDoor, project: Path) -> None:
-    made(project, "run_1", "---\nname: poet\ntools: [fly]\n---\nFly.\n")
-    api = await door_of(open_door, project)
-    shown = (await api.get("/api/workers/poet/promotion")).json()
-    refused = await api.post("/api/workers/poet/promote", {"digest": shown["digest"]})
-    assert refused.status_code == 409
-    assert all(each in refused.json()["detail"] for each in ("workers/poet.worker", "'fly'"))
-    assert os.listdir(project / "workers") == ["orchestrator.worker"]
-
-
-async def test_of_two_runs_the_newest_is_promoted_unless_one_is_named(open_door: OpenDoor, project: Path) -> None:
-    for number, run_id in enumerate(("run_1", "run_2"), start=1):
-        os.utime(made(project, run_id, f"---\nname: poet\n---\nWrite {run_id}.\n"), (number, number))
-    api = await door_of(open_door, project)
-    assert "+Write run_2." in (await api.get("/api/workers/poet/promotion")).json()["diff"]
-    named = await api.get("/api/workers/poet/promotion", params={"run_id": "run_1"})
-    assert "+Write run_1." in named.json()["diff"]
-    await api.post("/api/workers/poet/promote", {"run_id": "run_1", "digest": named.json()["digest"]})
-    assert "Write run_1." in (project / "workers" / "poet.worker").read_text()
-    replaced = (await api.get("/api/workers/poet/promotion")).json()
-    assert replaced["exists"] is True
-    assert "-Write run_1.\n+Write run_2." in replaced["diff"]
-
-
-async def test_what_is_not_there_is_not_found(open_door: OpenDoor, project: Path, api: Door) -> None:
+async def test_keys_see_the_workers_of_their_own_runs(open_door: OpenDoor, project: Path, api: Door) -> None:
     assert await workers(api) == []
-    assert (await api.get("/api/workers/poet/promotion")).json()["code"] == "not_found"
-    mine = await door_of(open_door, project)
-    missing = await mine.post("/api/workers/poet/promote", {"digest": "any"})
-    assert (missing.status_code, "'poet'" in missing.json()["detail"]) == (404, True)
-
-
-async def test_keys_see_the_workers_of_their_own_runs_and_only_admin_promotes(
-    open_door: OpenDoor, project: Path
-) -> None:
-    api = await door_of(open_door, project, approve="auto")
-    ann, ben = await api.key("ann"), await api.key("ben")
-    admin = await api.key("admin", Scope.ADMIN)
-    await api.over(await led(api, headers=ann))
-    assert [each["name"] for each in await workers(api, headers=ann)] == ["orchestrator", "poet"]
-    (declared,) = await workers(api, headers=ben)
+    mine = await door_of(open_door, project, approve="auto")
+    ann, ben = await mine.key("ann"), await mine.key("ben")
+    await mine.over(await led(mine, headers=ann))
+    assert [each["name"] for each in await workers(mine, headers=ann)] == ["orchestrator", "poet"]
+    (declared,) = await workers(mine, headers=ben)
     assert declared["name"] == "orchestrator"
-    assert (await api.get("/api/workers/poet/promotion", headers=ben)).status_code == 404
-    seen = await api.get("/api/workers/poet/promotion", headers=ann)
-    assert seen.status_code == 200
-    body = {"digest": seen.json()["digest"]}
-    assert (await api.post("/api/workers/poet/promote", body, headers=ann)).status_code == 403
-    assert (await api.post("/api/workers/poet/promote", body, headers=admin)).status_code == 200
-
-
-@pytest.mark.parametrize("newer", ["generated/run_2/poet.worker", "generated/run_1/poet.worker", "workers/poet.worker"])
-async def test_only_what_was_shown_is_promoted(open_door: OpenDoor, project: Path, newer: str) -> None:
-    worker = "---\nname: poet\n---\nWrite {}.\n"
-    made(project, "run_1", worker.format("verse"))
-    api = await door_of(open_door, project)
-    shown = (await api.get("/api/workers/poet/promotion")).json()
-    (project / newer).parent.mkdir(parents=True, exist_ok=True)
-    (project / newer).write_text(worker.format("what nobody reviewed"))
-
-    refused = await api.post("/api/workers/poet/promote", {"digest": shown["digest"]})
-
-    assert (refused.status_code, refused.json()["code"]) == (409, "other_version")
-    assert (project / "workers" / "poet.worker").exists() is newer.startswith("workers")
-    assert (await api.post("/api/workers/poet/promote", {})).status_code == 422
-    now = (await api.get("/api/workers/poet/promotion")).json()
-    assert (await api.post("/api/workers/poet/promote", {"digest": now["digest"]})).status_code == 200

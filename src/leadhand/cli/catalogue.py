@@ -44,7 +44,6 @@ COMMANDS = {
     "tools call": ("tools", "Call a tool by hand, as a worker would."),
     "workers list": ("workers", "List the workers of the project: declared ones, then generated ones."),
     "workers promote": ("workers", "Promote a generated worker, so that later runs know it."),
-    "workers schema": ("workers", "Print the JSON schema of worker files, for editors."),
     "hosts list": ("work", "List the processes that are driving runs."),
     "keys create": ("keys", "Create an API key and show it once."),
     "keys list": ("keys", "List API keys, newest first, without the secrets."),

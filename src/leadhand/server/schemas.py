@@ -152,22 +152,6 @@ class WorkersList(Document):
     workers: tuple[WorkerDocument, ...]
 
 
-class WorkerPromotion(Document):
-    """What promoting a generated worker would change."""
-
-    name: str
-    path: str = Field(description="Where its file would be, relative to the project.")
-    diff: str = Field(description="A unified diff of its file.")
-    exists: bool = Field(description="Whether there is such a file already. It would be replaced.")
-    digest: str = Field(description="What identifies these changes: send it to promote the worker.")
-
-
-class PromotedWorker(Document):
-    """A generated worker that was promoted."""
-
-    path: str = Field(description="Its file, relative to the project.")
-
-
 class SessionDocument(Document):
     """The caller's name, scopes and limits. ``needed``: this server requires a key."""
 

@@ -34,7 +34,6 @@ from leadhand.server.rates import Active, Rates
 from leadhand.server.schemas import RunDocument, RunPart
 from leadhand.server.start_request import FollowUp, Submission, asked_for, followed_up, most_of, once
 from leadhand.server.upkeep import Upkeep
-from leadhand.server.workers import Workers
 
 LOGGER = logging.getLogger("leadhand.server")
 SEEN_WITHIN_S = 5.0
@@ -51,7 +50,6 @@ class Service:
         self.runtime = runtime
         self.drafts = drafts
         self.feeds = feeds
-        self.workers = Workers(runtime)
         self.redactor = runtime.redactor
         self.driver = Driver(runtime)
         self.upkeep = Upkeep(runtime, kept)

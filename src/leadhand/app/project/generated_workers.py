@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import difflib
-import hashlib
-import json
 import os
 import re
 import threading
@@ -18,7 +16,7 @@ from pydantic import Field
 
 from leadhand.app.project.config_files import read_text, unwritten
 from leadhand.app.project.declared_workers import check_worker_tools, declared_workers
-from leadhand.app.project.manifest import Project, load_project, named_files, relative_path
+from leadhand.app.project.manifest import Project, named_files, relative_path
 from leadhand.app.project.worker_files import FENCE, SUFFIX, load_worker_file, parse_worker, worker_text
 from leadhand.core.artifact import confined
 from leadhand.core.errors import ConfigurationError, FailureClass, ToolError, UsageError
@@ -119,12 +117,6 @@ FOLDER = "workers"
 """The usual directory of worker files in a project."""
 
 
-class OtherVersion(UsageError):
-    """Another version of a worker was shown than the one that would be promoted."""
-
-    code = "other_version"
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Promotion:
     """A generated worker, and the file that its promotion writes."""
@@ -138,42 +130,23 @@ class Promotion:
         """The path of its file after the promotion, relative to the project."""
         return relative_path(self.target, self.project.directory)
 
-    @property
-    def exists(self) -> bool:
-        """Whether there is such a file already, which would be replaced."""
-        return self.target.is_file()
-
-    @property
-    def _before(self) -> str:
-        return read_text(self.target) if self.exists else ""
-
     def diff(self) -> str:
         """Return a unified diff of the file; "" if it would not change."""
-        before, after = self._before.splitlines(), self.worker.text.splitlines()
+        before = read_text(self.target).splitlines() if self.target.is_file() else []
+        after = self.worker.text.splitlines()
         lines = difflib.unified_diff(before, after, f"a/{self.path}", f"b/{self.path}", lineterm="")
         return "".join(f"{line}\n" for line in lines)
 
-    @property
-    def digest(self) -> str:
-        """What identifies the change: the file, with its content before and after."""
-        return hashlib.sha256(json.dumps([self.path, self._before, self.worker.text]).encode()).hexdigest()[:32]
-
-    def carry_out(self, toolbox: Toolbox, shown: str) -> Project:
-        """Write the file, and return the project with the worker.
-
-        ``shown`` is the digest of what a person was shown. Raises OtherVersion if that is something else;
-        ConfigurationError for a worker that cannot be used with these tools, and for a file that cannot be written.
-        """
-        if shown != self.digest:
-            what = f"what promoting {self.worker.name} changes is not what was shown ({shown})"
-            raise OtherVersion(what, f"Look at it again: its digest is now {self.digest}.")
+    def carry_out(self, toolbox: Toolbox) -> None:
+        """Write the file. Raises ConfigurationError for a worker that cannot be used with these tools, and for a file
+        that
+        cannot be written."""
         promoted = {self.path: parse_worker(self.worker.text, self.path)}
         declared_workers(replace(self.project, workers={**self.project.workers, **promoted}), toolbox)
         try:
             _write(self.target, self.worker.text)
         except OSError as error:
             raise ConfigurationError(unwritten(error), "Check that you may write the file.") from error
-        return load_project(self.project.path)
 
 
 def _write(file: Path, content: str) -> None:

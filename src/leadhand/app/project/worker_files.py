@@ -99,11 +99,6 @@ def worker_text(worker: Worker | Recorded, about: str = "") -> str:
     return f"{FENCE}\n{comments}{front}{FENCE}\n{str(worker.instructions).strip()}\n"
 
 
-def worker_schema() -> dict[str, Any]:
-    """Return the JSON schema of the front matter, for editors."""
-    return {**FrontMatter.model_json_schema(), "title": "Leadhand worker file: front matter"}
-
-
 def _data(text: str, path: Path | str) -> dict[str, Any]:
     """Return the values of the front matter. Raises ConfigurationError, with the line."""
     import yaml  # imported late: most processes read no worker file

@@ -1,4 +1,4 @@
-"""``leadhand workers list``, ``show``, ``promote`` and ``schema``: the workers of a project."""
+"""``leadhand workers list`` and ``promote``: the workers of a project."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ from leadhand.app.project.generated_workers import (
 from leadhand.app.project.manifest import Project
 from leadhand.app.project.source_files import all_tools
 from leadhand.app.project.toolsets import toolbox
-from leadhand.app.project.worker_files import worker_schema
 from leadhand.cli.dispatch import Exit
 from leadhand.cli.options import Flag, Json, ProjectFlags
 from leadhand.cli.terminal.messages import write_table
@@ -43,9 +42,7 @@ async def workers_promote(
     /,
     *,
     run: Annotated[str | None, Flag("The run that generated it; by default the newest.", "RUN")] = None,
-    digest: Annotated[
-        str | None, Flag("Promote it without asking, if this command showed these changes with this digest.", "DIGEST")
-    ] = None,
+    yes: Annotated[bool, Flag("Promote it without asking.")] = False,
     project: ProjectFlags = ProjectFlags(),
 ) -> int:
     """Promote a generated worker, so that later runs know it.
@@ -61,22 +58,14 @@ async def workers_promote(
         say(f"{promotion.path} is the same: nothing to do.")
         return Exit.ANSWERED
     say(clean(diff).rstrip("\n"))
-    shown = digest or promotion.digest
-    if digest is None:
-        if not can_prompt():
-            raise UsageError("promoting a worker changes the files above", f"To promote it, add --digest {shown}")
-        if not confirmed(f"promote {name} to {promotion.path}? (yes or no)"):
-            say("Nothing was changed.")
-            return Exit.ANSWERED
-        promotion = promotion_of(here, name, run)  # while the person read, a run may have made another version
-    promotion.carry_out(toolbox(all_tools(here.located(each) for each in here.manifest.tools)), shown)
+    if not yes and not can_prompt():
+        raise UsageError("promoting a worker changes the files above", "To promote it, add --yes.")
+    if not yes and not confirmed(f"promote {name} to {promotion.path}? (yes or no)"):
+        say("Nothing was changed.")
+        return Exit.ANSWERED
+    promotion.carry_out(toolbox(all_tools(here.located(each) for each in here.manifest.tools)))
     say(f'{name} is promoted to {promotion.path}. Use it: leadhand run --worker {name} "…"')
     return Exit.ANSWERED
-
-
-async def workers_schema() -> None:
-    """Print the JSON schema of the front matter of worker files, for editors."""
-    write_json(worker_schema())
 
 
 def _workers(project: Project) -> list[WorkerDocument]:
