@@ -20,7 +20,6 @@ from leadhand.core.events import (
     AttemptReturned,
     Entry,
     ModelCallReturned,
-    RunChanged,
     RunClaimed,
     RunStarted,
     StepSettled,
@@ -119,9 +118,6 @@ class RunRecord:
             match entry.event:
                 case StepSettled() | AttemptReturned():
                     self._over.add(entry.event.subject)
-                case RunChanged():
-                    labels = {"name": entry.event.name, "tags": entry.event.tags}
-                    self._line |= {name: label for name, label in labels.items() if label is not None}
                 case ModelCallReturned() if entry.event.usage is not None and entry.event.usage.nanousd is None:
                     self._line["unpriced"] = True
                 case _:

@@ -8,7 +8,7 @@ import type { paths } from "./wire.ts";
 
 export { asProblem, Problem } from "./problem.ts";
 
-type Method = "get" | "post" | "patch" | "delete";
+type Method = "get" | "post" | "delete";
 
 /** The paths that have a method. */
 type PathOf<M extends Method> = {

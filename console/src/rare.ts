@@ -2,7 +2,6 @@
 
 export { Report } from "./report/report.tsx";
 export { Revisions } from "./report/revisions.tsx";
-export { LabelsDialog } from "./run/actions/labels_dialog.tsx";
 export { ContinueDialog, LimitFields } from "./run/actions/new_limits.tsx";
 export { ModelCall } from "./run/inspector/model_call.tsx";
 export { PlanGraph } from "./run/orders/plan_graph.tsx";

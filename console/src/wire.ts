@@ -276,25 +276,6 @@ export interface paths {
         readonly 204: {};
       };
     };
-    readonly patch: {
-      readonly parameters: {
-        readonly path: {
-          readonly run_id: string;
-        };
-      };
-      readonly requestBody: {
-        readonly content: {
-          readonly "application/json": components["schemas"]["Labels"];
-        };
-      };
-      readonly responses: {
-        readonly 200: {
-          content: {
-            readonly "application/json": components["schemas"]["RunDocument"];
-          };
-        };
-      };
-    };
   };
   readonly "/api/runs/{run_id}/answer": {
     readonly parameters: {};
@@ -1601,12 +1582,6 @@ export interface components {
     readonly KeysList: {
       readonly keys: readonly components["schemas"]["KeyDocument"][];
     };
-    readonly Labels: {
-      readonly name?: string | null;
-      readonly tags?: {
-        readonly [key: string]: string | null;
-      };
-    };
     readonly "Limits-Input": {
       readonly allow_unknown_price?: boolean;
       readonly approval_timeout?: (number | string) | null;
@@ -1995,13 +1970,9 @@ export interface components {
       readonly epoch: number;
       readonly held_back?: components["schemas"]["Money"];
       readonly held_back_s?: number;
-      readonly limits?: components["schemas"]["Limits-Output"] | null;
-      readonly name?: string | null;
+      readonly limits: components["schemas"]["Limits-Output"];
       readonly needs_prices?: boolean;
       readonly seq: number;
-      readonly tags?: {
-        readonly [key: string]: string;
-      } | null;
       readonly turns?: {
         readonly [key: string]: number;
       };
@@ -2941,7 +2912,6 @@ export type KeyBody = components["schemas"]["KeyBody"];
 export type KeyCeilings = components["schemas"]["KeyCeilings"];
 export type KeyDocument = components["schemas"]["KeyDocument"];
 export type KeysList = components["schemas"]["KeysList"];
-export type Labels = components["schemas"]["Labels"];
 export type LimitsInput = components["schemas"]["Limits-Input"];
 export type LimitsOutput = components["schemas"]["Limits-Output"];
 export type ModelCallBegan = components["schemas"]["ModelCallBegan"];

@@ -114,8 +114,6 @@ def test_errors_have_these_texts(
     for line in (
         "run --continue RUN x",
         "runs delete RUN",
-        "runs label RUN",
-        "runs label RUN --untag x",
         "runs skip RUN --subtask wo-001.9",
         "approvals settle ID --happened",
         "approvals approve ID --args [1]",
@@ -159,7 +157,6 @@ def test_commands_write_these_texts(
     say("runs", "retry", run_id, *tools)
     say("runs", "supply", run_id, *tools, "--subtask", "wo-001.1", "--summary", "35 dB")
     say("runs", "fork", run_id, "--at", "2", *tools)
-    say("runs", "label", run_id, "--name", "Noise", "--tag", "team=data")
     say("run", "--offline", *tools, "--continue", run_id, "--max-requests", "1", "Measure the noise in Lyon")
     say("runs", "export", run_id, "--md")
     say("run", "--offline", *tools, "--approve", "never", "Pay 30 to Bob")

@@ -112,7 +112,7 @@ def test_what_is_written_together_is_reserved_together_or_not_at_all():
 def test_a_person_changes_the_ceiling_while_calls_are_open():
     found = budget(10, began("x", 8))
     found.apply([ev.RunChanged(limits=Limits(budget=2e-08), by="ann"), began("y", 12)])
-    found.apply([ev.RunChanged(limits=Limits(budget=5e-09), by="ann"), ev.RunChanged(name="a name", by="ann")])
+    found.apply([ev.RunChanged(limits=Limits(budget=5e-09), by="ann")])
 
     assert not refused(found, began("z", 6)).may_fit
     assert found.run == Account(most(5), NOTHING, cents(20))

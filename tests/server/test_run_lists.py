@@ -88,27 +88,6 @@ async def test_pages_of_a_sorted_list_have_every_run_once(api: Door, sort: str) 
     assert sort == "cost" or found == made[::-1]
 
 
-async def test_a_run_is_renamed_and_tagged_after_its_end(api: Door) -> None:
-    run_id = await api.started("measure Paris")
-    before = await api.over(run_id)
-    url = f"/api/runs/{run_id}"
-    same = (await api.get(url)).json()
-    assert same == (await api.http.patch(url, json={})).json()
-    assert same.items() <= before.items()
-    changed = (await api.http.patch(url, json={"name": " Nightly ", "tags": {"team": "data", "env": "prod"}})).json()
-    assert (changed["name"], changed["tags"]) == ("Nightly", {"team": "data", "env": "prod"})
-    assert (changed["status"], changed["answer"]) == (before["status"], before["answer"])
-    changed = (await api.http.patch(url, json={"tags": {"env": None}})).json()
-    assert (changed["name"], changed["tags"]) == ("Nightly", {"team": "data"})
-    last = changed["last_seq"]
-    assert (await api.http.patch(url, json={"name": None, "tags": {"team": "data"}})).json()["last_seq"] == last
-    assert await listed(api, search="nightly") == await listed(api, q="NIGHT") == ["measure Paris"]
-    assert await listed(api, tag="team=data") == ["measure Paris"]
-    for wrong in ({"name": "a\nb"}, {"tags": {"no space": "x"}}, {"label": "x"}):
-        assert (await api.http.patch(url, json=wrong)).status_code == 422, wrong
-    assert (await api.http.patch("/api/runs/run_nothere", json={"name": "x"})).status_code == 404
-
-
 async def test_runs_are_named_tagged_and_found_by_their_tags(api: Door) -> None:
     for number, tags in enumerate(({"team": "data", "env": "prod"}, {"team": "data"}, {})):
         body = {"request": f"measure place_{number}", "name": "Nightly" if tags else "", "tags": tags}

@@ -33,7 +33,6 @@ COMMANDS = {
     "runs fork": ("runs_control", "Start a new run from an event of an earlier one."),
     "runs export": ("runs", "Export a run as JSON lines, a JSON document, Markdown or one HTML page."),
     "runs delete": ("upkeep", "Delete a run: its events, artifacts and files."),
-    "runs label": ("upkeep", "Name a run, and set or remove tags."),
     "runs prune": ("upkeep", "Delete finished runs that are old or too many."),
     "approvals list": ("approvals", "List the pending approvals of all runs, newest first."),
     "approvals approve": ("approvals", "Approve a call."),

@@ -84,7 +84,7 @@ class Budget:
                 # Calls that are still open will never return, so their cost is unknown.
                 for key in [key for key in self.open if key[0] == event.attempt]:
                     self._settle(key, None)
-            case RunChanged() if event.limits is not None:
+            case RunChanged():
                 self.run = self.run._replace(ceiling=event.limits.ceiling)
             case _:
                 pass

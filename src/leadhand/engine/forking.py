@@ -66,9 +66,7 @@ async def fork(
     created = await store.create(new_id, RunStarted(definition=definition), secrets=await store.secrets(run_id))
     plans = _plans([entry.event for entry in entries[:at]])
     kept = [_unshared(entry.event) for entry in entries[:at] if not _left_out(entry.event, plans)]
-    if definition.limits != started.definition.limits or any(
-        isinstance(event, RunChanged) and event.limits is not None for event in kept
-    ):
+    if definition.limits != started.definition.limits or any(isinstance(event, RunChanged) for event in kept):
         # What the first run reserved fits the limits that it had then.
         before = _limits_of(started.definition.evolve(by=definition.by))
         kept = [before, *kept, _limits_of(definition).evolve(turns=dict(turns or {}))] if kept else []

@@ -111,7 +111,7 @@ def create_app(service: Service, *, doors: Doors | None = None, console: Path | 
         app.add_middleware(
             CORSMiddleware,
             allow_origins=list(doors.origins),
-            allow_methods=["GET", "POST", "PATCH", "DELETE"],
+            allow_methods=["GET", "POST", "DELETE"],
             allow_headers=["authorization", "content-type", "idempotency-key", "last-event-id"],
             expose_headers=["location", "retry-after", "idempotency-replayed"],
         )

@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from leadhand.core.budget import Account, Budget
-from leadhand.core.events import AnyEvent, ModelCallReturned, RunChanged, RunStarted
+from leadhand.core.events import AnyEvent, ModelCallReturned, RunStarted
 from leadhand.core.limits import Ceiling, Money
 from leadhand.core.run import ENDED, RunStatus
 from leadhand.ports.heads import RunHead, status_after
 from leadhand.ports.runs import REQUEST_SHOWN
 
-from .codec import read_tags, stored_tags
+from .codec import stored_tags
 from .connection import Row, Table
 from .search import words_in
 
@@ -66,13 +66,8 @@ class RunRow(dict[str, Any]):
         return cls((*fixed, *origin, *found, *changing, *amounts), shared)
 
     def enter(self, event: AnyEvent, at: int) -> None:
-        """Take over what an event that is written at ``at`` says of the status, the labels and the spending."""
+        """Take over what an event that is written at ``at`` says of the status and the spending."""
         match event:
-            case RunChanged():
-                if (event.name, event.tags) != (None, None):
-                    name = self["name"] if event.name is None else event.name
-                    tags = read_tags(self["tags"]) if event.tags is None else event.tags
-                    self.update(labels(self["request"], name, tags))
             case ModelCallReturned() if event.usage is not None and event.usage.nanousd is None:
                 self["unpriced"] = 1
             case _:

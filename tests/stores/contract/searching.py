@@ -135,12 +135,6 @@ class SearchIndexContract(Contract):
         assert await _found(store, "harbour") == []
         assert await _found(store, "forest") == ["run-1"]
 
-    async def test_a_run_is_found_by_its_new_name(self, store: ContextStore) -> None:
-        await store.create("run-1", started("Weather in Paris", name="first"))
-        await store.append("run-1", [ev.RunChanged(by="me", name="Nightly ☾")])
-        assert await _found(store, "nightly") == ["run-1"]
-        assert await _found(store, "first") == []
-
 
 class ListContract(Contract):
     """Lists of runs have every order, and the labels that people give to runs."""
@@ -177,18 +171,3 @@ class ListContract(Contract):
     async def _spend(self, store: ContextStore, run_id: str, nanousd: int) -> None:
         await store.append(run_id, [began("plan/c1", tokens(10))])
         await store.append(run_id, [returned("plan/c1", Usage(nanousd=nanousd))])
-
-    async def test_a_person_renames_and_tags_a_run(self, store: ContextStore) -> None:
-        await store.create("run-1", started("Weather in Paris", name="first", tags={"team": "data"}))
-        await store.create("run-2", started("Weather in Oslo"))
-        await _finish(store, "run-2", "")
-        await store.append("run-1", [ev.RunChanged(by="me", name="Nightly ☾", tags={"env": "prod", "team": "ops"})])
-        await store.append("run-2", [ev.RunChanged(by="me", tags={"env": "prod"})])
-        line = await store.run("run-1")
-        assert (line.name, line.tags, line.head_seq) == ("Nightly ☾", {"env": "prod", "team": "ops"}, 2)
-        assert (await store.run("run-2")).status is RunStatus.SUCCEEDED
-        assert await _found(store, tags={"env": "prod"}) == ["run-2", "run-1"]
-        assert await _found(store, tags={"team": "data"}) == []
-        assert await _found(store, text="nightly ☾") == ["run-1"]
-        assert await _found(store, text="paris") == ["run-1"]
-        assert await _found(store, text="first") == []

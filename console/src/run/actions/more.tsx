@@ -1,4 +1,4 @@
-// What is rarely done with a run: copy its id, export it, name and tag it, delete it.
+// What is rarely done with a run: copy its id, export it, delete it.
 
 import { useState } from "preact/hooks";
 import { call, exportPath } from "../../api.ts";
@@ -8,15 +8,11 @@ import { announce } from "../../ui/announce.tsx";
 import { Button } from "../../ui/button.tsx";
 import { Copy } from "../../ui/copy.tsx";
 import { Confirm } from "../../ui/dialog.tsx";
-import { lazy } from "../../ui/lazy.tsx";
 import type { RunStore } from "../state/store.ts";
-
-const LabelsDialog = lazy("LabelsDialog");
 
 export function More({ store }: { store: RunStore }) {
   const { runId } = store;
-  const run = store.document.value;
-  const [open, setOpen] = useState<"delete" | "labels" | null>(null);
+  const [open, setOpen] = useState(false);
   return (
     <details class="menu">
       <summary class="button">More</summary>
@@ -30,23 +26,9 @@ export function More({ store }: { store: RunStore }) {
         <a href={exportPath(runId, "jsonl")} download title="Events and document, one per line">
           Export as JSONL
         </a>
-        {may("run") && (
-          <>
-            <Button small disabled={run === null} onClick={() => setOpen("labels")}>
-              Name and tags…
-            </Button>
-            <Button small kind="danger" onClick={() => setOpen("delete")}>Delete…</Button>
-          </>
-        )}
+        {may("run") && <Button small kind="danger" onClick={() => setOpen(true)}>Delete…</Button>}
       </div>
-      {open === "delete" && <Delete runIds={[runId]} onClose={() => setOpen(null)} />}
-      {open === "labels" && run && (
-        <LabelsDialog
-          run={run}
-          onDone={store.update.bind(store)}
-          onClose={() => setOpen(null)}
-        />
-      )}
+      {open && <Delete runIds={[runId]} onClose={() => setOpen(false)} />}
     </details>
   );
 }

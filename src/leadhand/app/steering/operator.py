@@ -127,7 +127,7 @@ def _change(runtime: Runtime, state: RunState, given: Limits, by: str) -> tuple[
         return ()
     event = limits_changed(state, runtime.settings.limits.only(ALLOWED).patched(given), by)
     if given.model_fields_set.intersection(OF_MONEY):
-        budgeted = replace(runtime.settings, limits=event.limits or given, budgets=state.definition.budgets)
+        budgeted = replace(runtime.settings, limits=event.limits, budgets=state.definition.budgets)
         event = event.evolve(needs_prices=prices_needed(budgeted, runtime.models, state.definition))
     return (event,)
 
@@ -357,7 +357,7 @@ async def fork(
     runtime.give(fork_id, runtime.toolbox.deps_of_runs.get(run_id))
     definition = there.state.definition
     asked = limits_changed(there.state, runtime.settings.limits.only(ALLOWED).patched(given), by)
-    limits = asked.limits or definition.limits
+    limits = asked.limits
     changed = limits if most is None else limits.within(most)
     budgets = tuple(shared[0])
     priced = replace(runtime.settings, limits=changed, budgets=budgets)

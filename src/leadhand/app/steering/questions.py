@@ -1,18 +1,18 @@
-"""What people do with runs: answer questions, send signals, change names and tags, delete runs."""
+"""What people do with runs: answer questions, send signals, delete runs."""
 
 from __future__ import annotations
 
 import asyncio
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
-from leadhand.app.arguments import json_value, run_name, run_tags, text
+from leadhand.app.arguments import json_value, text
 from leadhand.app.runtime.runtime import Runtime
 from leadhand.core.approval import Question
 from leadhand.core.errors import StoreError, UsageError
 from leadhand.core.errors.advice import Advice
-from leadhand.core.events import QuestionAnswered, RunChanged, SignalSent
+from leadhand.core.events import QuestionAnswered, SignalSent
 from leadhand.core.relations import open_question
 from leadhand.core.state import RunState
 from leadhand.core.value import Json, shown
@@ -88,21 +88,6 @@ def _check_signal(state: RunState) -> None:
     if state.finished is not None:
         ended = f"run {state.run_id} has ended ({state.finished.status.value}) and receives no signals"
         raise UsageError(ended, Advice("Follow it up: {follow_up}", run=state.run_id))
-
-
-async def label_run(
-    runtime: Runtime, run_id: str, *, name: str | None = None, tags: Mapping[str, str | None] | None = None, by: str
-) -> None:
-    """Give a run another name (None: keep it), and set tags; None as the value of a tag removes it.
-
-    ``by`` does it. Writes nothing if nothing changes. Raises NoSuchRun, and UsageError for an invalid name or tag.
-    """
-    line = await runtime.store.run(run_id)
-    changed = {**line.tags, **(tags or {})}
-    kept = run_tags({key: value for key, value in changed.items() if value is not None})
-    given = line.name if name is None else run_name(name)
-    if (given, kept) != (line.name, line.tags):
-        await runtime.log(run_id).append(RunChanged(by=by, name=given, tags=kept))
 
 
 async def delete_runs(runtime: Runtime, run_ids: Sequence[str], *, ended_only: bool = False) -> list[str]:

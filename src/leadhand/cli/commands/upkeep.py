@@ -8,11 +8,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated
 
-from leadhand.app.arguments import parse_tags
 from leadhand.app.export.formatting import age, count, shortened
 from leadhand.app.runtime.listings import duration, retention
-from leadhand.app.settings import tilde, user
-from leadhand.app.steering.questions import delete_runs, label_run
+from leadhand.app.settings import tilde
+from leadhand.app.steering.questions import delete_runs
 from leadhand.cli.options import Flag, ProjectFlags, RunId, StoreFlags, open_reader
 from leadhand.cli.run_lookup import find_run
 from leadhand.cli.terminal.messages import status_words, write_table
@@ -20,7 +19,6 @@ from leadhand.cli.terminal.prompt import confirmed
 from leadhand.cli.terminal.streams import can_prompt, say, write_line
 from leadhand.core.errors import NoSuchRun, UsageError
 from leadhand.core.run import ENDED
-from leadhand.core.text import did_you_mean
 
 
 async def runs_delete(
@@ -58,30 +56,6 @@ async def runs_delete(
                     return
             await delete_runs(runtime, [found])
     say(f"{found} is deleted.")
-
-
-async def runs_label(
-    run_id: RunId = None,
-    /,
-    *,
-    name: Annotated[str | None, Flag("Name the run; an empty name removes it.", "TEXT")] = None,
-    tag: Annotated[tuple[str, ...], Flag("Set this tag. Repeatable.", "KEY=VALUE")] = (),
-    untag: Annotated[tuple[str, ...], Flag("Remove the tag with this key. Repeatable.", "KEY")] = (),
-    store: StoreFlags = StoreFlags(),
-) -> None:
-    """Name a run, and set or remove tags."""
-    tags: dict[str, str | None] = {**dict.fromkeys(untag), **parse_tags(tag, "--tag")}
-    if name is None and not tags:
-        raise UsageError("nothing to change", "Give --name, --tag or --untag.")
-    async with open_reader(store) as runtime:
-        line = await find_run(runtime.store, run_id)
-        if unknown := [key for key in untag if key not in line.tags]:
-            how = f"Its tags: {', '.join(line.tags) or 'none'}.{did_you_mean(unknown[0], line.tags)}"
-            raise UsageError(f"run {line.run_id} has no tag {unknown[0]!r}", how)
-        await label_run(runtime, line.run_id, name=name, tags=tags, by=user())
-        line = await runtime.store.run(line.run_id)
-    labels = " ".join(f"{key}={value}" for key, value in line.tags.items())
-    say(f"{line.run_id}: {line.name or 'no name'}; {labels or 'no tags'}.")
 
 
 async def runs_prune(

@@ -76,18 +76,16 @@ class RunRequested(Request):
 
 
 class RunChanged(Request):
-    """A person gives the run other limits, or a name and tags in place of all that it had.
+    """A person gives the run other limits.
 
     ``turns``: the maximum model calls of one attempt, by worker; ``needs_prices``: refuse models of unknown price.
     """
 
-    limits: Limits | None = Field(default=None, exclude_if=unset)
+    limits: Limits
     held_back: Money = Field(default=NOTHING, exclude_if=partial(operator.eq, NOTHING))
     held_back_s: float = Field(default=0.0, exclude_if=operator.not_)
     turns: dict[str, int] = Field(default={}, exclude_if=operator.not_)
     needs_prices: bool = Field(default=False, exclude_if=operator.not_)
-    name: str | None = Field(default=None, exclude_if=absent)
-    tags: dict[str, str] | None = Field(default=None, exclude_if=absent)
 
 
 # --- people ----------------------------------------------------------------------------------------------------------

@@ -160,17 +160,13 @@ def _step_requested(state: RunState, _entry: ev.Entry, event: ev.StepRequested) 
 
 
 def _run_changed(state: RunState, _entry: ev.Entry, event: ev.RunChanged) -> None:
-    if event.limits is not None:
-        definition = state.definition.evolve(
-            limits=event.limits,
-            held_back=event.held_back,
-            held_back_s=event.held_back_s,
-            needs_prices=state.definition.needs_prices or event.needs_prices,
-        )
-        state.definition = with_turns(definition, event.turns) if event.turns else definition
-    labels = {"name": event.name, "tags": event.tags}
-    if given := {name: label for name, label in labels.items() if label is not None}:
-        state.definition = state.definition.evolve(**given)
+    definition = state.definition.evolve(
+        limits=event.limits,
+        held_back=event.held_back,
+        held_back_s=event.held_back_s,
+        needs_prices=state.definition.needs_prices or event.needs_prices,
+    )
+    state.definition = with_turns(definition, event.turns) if event.turns else definition
 
 
 def _asked(state: RunState, entry: ev.Entry, event: ev.QuestionAsked) -> None:

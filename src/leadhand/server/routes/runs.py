@@ -11,7 +11,6 @@ from pydantic import BeforeValidator, Field, StringConstraints
 
 from leadhand.app.arguments import TAG_KEY, approvals, parse_tags
 from leadhand.app.export.run_document import run_line
-from leadhand.app.steering import questions as labels
 from leadhand.app.steering.access import Scope
 from leadhand.core.errors import NoSuchRun, RunOwned
 from leadhand.core.run import ENDED, RunStatus
@@ -34,11 +33,7 @@ from leadhand.server.schemas import RunAnswer, RunDocument, RunPart, RunsPage
 from leadhand.server.service import Service
 from leadhand.server.start_request import (
     TAG_VALUE,
-    Body,
-    Name,
     Submission,
-    Tagged,
-    TagValue,
     asked_for,
     loosens,
     of_worker,
@@ -65,15 +60,6 @@ SEARCH = (
     "Only runs with all of these words, or words that begin with them, in their request, answer, gaps, errors or tool"
     " arguments. While a run is running, only its name and request are searched."
 )
-
-
-class Labels(Body):
-    """A name and tags to give a run."""
-
-    name: Name | None = Field(None, description="The new name; empty removes it. Null keeps the name.")
-    tags: Tagged[TagValue | None] = Field(
-        {}, description="The tags to set; null removes one. Other tags are kept.", examples=[{"team": "data"}]
-    )
 
 
 @router.post(
@@ -207,13 +193,6 @@ async def _wait(service: Service, access: Access, principal: Principal, run_id: 
     if seconds:
         with access.rates.stream(principal.key_id):
             await until_rest(service.feeds, run_id, seconds)
-
-
-@router.patch("/{run_id}", responses=responses(401, 403, 404, 409, 413, 422, 429, 503))
-async def label_run(run_id: RunId, body: Labels, service: TheService, principal: Runner) -> RunDocument:
-    """Name a run, and set or remove tags. A run can be labelled at any time, also after its end."""
-    await labels.label_run(service.runtime, run_id, name=body.name, tags=body.tags, by=principal.name)
-    return await service.document(run_id)
 
 
 @router.delete("/{run_id}", status_code=204, responses=responses(401, 403, 404, 409, 422, 429, 503))
