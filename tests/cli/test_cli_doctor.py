@@ -12,7 +12,6 @@ from typing import Any
 
 import pytest
 
-from leadhand.app.runtime import checks
 from leadhand.models.pydantic_ai import connection
 
 
@@ -33,7 +32,7 @@ def test_a_set_up_in_order_ends_with_0(leadhand: Any) -> None:
 
     assert result.code == 0
     checks_made = [line.split()[1] for line in result.out.splitlines()]
-    assert checks_made == ["python", "leadhand", "home", "disk", "database", "runs", "model"]
+    assert checks_made == ["leadhand", "home", "database", "runs", "model"]
     assert set(levels(leadhand).values()) == {"ok"}
     assert finding(leadhand, "model", "ok").startswith("offline ")
 
@@ -132,12 +131,6 @@ def test_the_address_of_a_provider_with_its_own_protocol_is_tried(
     pytest.importorskip("anthropic")
 
     assert "http://127.0.0.1:9" in finding(leadhand, "reach", "fail")
-
-
-def test_little_room_on_the_disk_is_a_warning(leadhand: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(checks, "LEAST_FREE_BYTES", 10**18)
-
-    assert levels(leadhand)["disk"] == "warn"
 
 
 def test_a_run_left_behind_is_a_warning(leadhand: Any) -> None:

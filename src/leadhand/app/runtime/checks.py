@@ -5,8 +5,6 @@ from __future__ import annotations
 import asyncio
 import os
 import platform
-import shutil
-import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, replace
@@ -29,7 +27,6 @@ from leadhand.stores.connection import Absent
 from leadhand.stores.opening import open_store
 from leadhand.stores.schema import VERSION
 
-LEAST_FREE_BYTES = 500_000_000
 ANSWER_WITHIN_S = 2.0
 REPAIR = "Restore the database from a backup, or export what is left of the run and delete it: leadhand runs delete RUN"
 
@@ -55,23 +52,13 @@ HowToResume = Callable[[ContextStore, list[RunListing]], Awaitable[str]]
 
 async def examine(set_up: Settings, version: str, how_to_resume: HowToResume) -> AsyncIterator[Finding]:
     """Yield every finding."""
-    yield _python()
-    yield Finding(check="leadhand", what=f"{version} in {tilde(Path(__file__).parents[1])}")
-    home = _home(set_up)
-    yield home
-    if home.level != "fail":
-        yield _disk(set_up)
+    about = f"{version} in {tilde(Path(__file__).parents[1])}, Python {platform.python_version()}"
+    yield Finding(check="leadhand", what=f"{about} on {platform.system()} {platform.machine()}")
+    yield _home(set_up)
     async for finding in _database(set_up, how_to_resume):
         yield finding
     async for finding in _model(set_up):
         yield finding
-
-
-def _python() -> Finding:
-    what = f"{platform.python_version()} on {platform.system()} {platform.machine()}"
-    is_usable = sys.platform != "win32"
-    how = "" if is_usable else "Use Linux, macOS, or Windows through WSL."
-    return Finding(check="python", level="ok" if is_usable else "fail", what=what, how=how)
 
 
 def _home(set_up: Settings) -> Finding:
@@ -90,13 +77,6 @@ def _home(set_up: Settings) -> Finding:
 def _existing(path: Path) -> Path:
     """Return a path, or the nearest directory above it that exists."""
     return next(each for each in (path, *path.parents) if os.path.exists(each))
-
-
-def _disk(set_up: Settings) -> Finding:
-    free = shutil.disk_usage(_existing(set_up.home)).free
-    is_little = free < LEAST_FREE_BYTES
-    how = "Free some space, or use --home DIR." if is_little else ""
-    return Finding(check="disk", level="warn" if is_little else "ok", what=f"{free / 1e9:,.1f} GB free", how=how)
 
 
 WRITABLE_S = 10.0
