@@ -829,7 +829,7 @@ export interface paths {
       readonly responses: {
         readonly 200: {
           content: {
-            readonly "application/json": components["schemas"]["ToolDocument"];
+            readonly "application/json": components["schemas"]["ToolSpec"];
           };
         };
       };
@@ -2606,34 +2606,6 @@ export interface components {
       readonly type: "tool_call_returned";
       readonly words: components["schemas"]["EventWords"];
     };
-    readonly ToolDocument: {
-      readonly approval: components["schemas"]["ApprovalPolicy"] | null;
-      readonly cache_s?: number | null;
-      readonly concurrency?: number | null;
-      readonly delegate: boolean;
-      readonly description: string;
-      readonly effect: components["schemas"]["Effect"];
-      readonly fingerprint: string;
-      readonly flows: readonly string[];
-      readonly import_path: string;
-      readonly name: string;
-      readonly operations?: {
-        readonly [key: string]: components["schemas"]["PinnedOperation"];
-      };
-      readonly output?: {
-        readonly [key: string]: unknown;
-      } | null;
-      readonly parallel?: boolean;
-      readonly parameters: {
-        readonly [key: string]: unknown;
-      };
-      readonly polling: boolean;
-      readonly rate?: string;
-      readonly retries: number;
-      readonly timeout_s: number;
-      readonly toolset: string;
-      readonly version?: string;
-    };
     readonly ToolMessage: {
       readonly call_id: string;
       readonly content: string;
@@ -2643,7 +2615,7 @@ export interface components {
       readonly role: "tool";
     };
     readonly ToolsList: {
-      readonly tools: readonly components["schemas"]["ToolDocument"][];
+      readonly tools: readonly components["schemas"]["ToolSpec"][];
     };
     readonly ToolSpec: {
       readonly approval: components["schemas"]["ApprovalPolicy"] | null;
@@ -3002,7 +2974,6 @@ export type TodosSet = components["schemas"]["TodosSet"];
 export type ToolCall = components["schemas"]["ToolCall"];
 export type ToolCallBegan = components["schemas"]["ToolCallBegan"];
 export type ToolCallReturned = components["schemas"]["ToolCallReturned"];
-export type ToolDocument = components["schemas"]["ToolDocument"];
 export type ToolMessage = components["schemas"]["ToolMessage"];
 export type ToolsList = components["schemas"]["ToolsList"];
 export type ToolSpec = components["schemas"]["ToolSpec"];

@@ -86,7 +86,7 @@ def test_no_shape_is_named_after_a_module(document: Document) -> None:
     assert [name for name in document["components"]["schemas"] if "__" in name] == []
 
 
-@pytest.mark.parametrize("name", ["RunDocument", "RunLine", "ApprovalCard", "ToolDocument"])
+@pytest.mark.parametrize("name", ["RunDocument", "RunLine", "ApprovalCard", "ToolSpec"])
 def test_no_document_holds_objects_of_unknown_shape(name: str, document: Document) -> None:
     """Arguments, results, the answers of workers, plans of stages and JSON schemas alone may hold anything."""
     free = {"args", "plan", "content", "raw", "value", "parameters", "equals", "expected_output", "answer", "output"}

@@ -1,6 +1,6 @@
 // One tool: description, policy, arguments and schema.
 
-import type { ToolDocument } from "../wire.ts";
+import type { ToolSpec } from "../wire.ts";
 import { count, duration } from "../formats.ts";
 import { JsonView } from "../ui/json_view.tsx";
 import { Fact } from "../ui/fact.tsx";
@@ -13,7 +13,7 @@ const APPROVAL: { readonly [approval: string]: string } = {
   never: "All calls are refused",
 };
 
-export function ToolView({ tool, onCalled }: { tool: ToolDocument; onCalled: () => void }) {
+export function ToolView({ tool, onCalled }: { tool: ToolSpec; onCalled: () => void }) {
   return (
     <article class="tool" aria-labelledby="tool-title">
       <h2 id="tool-title">

@@ -7,7 +7,7 @@ import { useLoaded } from "../ui/loading.ts";
 import { ProblemNote } from "../ui/problem_note.tsx";
 import { useTitle } from "../ui/title.ts";
 import { Waiting } from "../ui/waiting.tsx";
-import type { ToolDocument } from "../wire.ts";
+import type { ToolSpec } from "../wire.ts";
 import { ToolView } from "./tool_view.tsx";
 
 export function ToolsScreen({ name }: { name: string | null }) {
@@ -45,7 +45,7 @@ export function ToolsScreen({ name }: { name: string | null }) {
 }
 
 function ToolList(
-  { tools, selected }: { tools: readonly ToolDocument[]; selected: string | null },
+  { tools, selected }: { tools: readonly ToolSpec[]; selected: string | null },
 ) {
   return (
     <nav aria-label="All tools" class="tool-list">

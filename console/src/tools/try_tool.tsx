@@ -4,7 +4,7 @@ import { useState } from "preact/hooks";
 import { post } from "../api.ts";
 import { argumentsFrom, parametersOf, type Typed } from "../form/schema.ts";
 import { SchemaForm } from "../form/schema_form.tsx";
-import type { ToolDocument, ToolTrial } from "../wire.ts";
+import type { ToolSpec, ToolTrial } from "../wire.ts";
 import { may } from "../session.ts";
 import { Button, useAction } from "../ui/button.tsx";
 import { Confirm } from "../ui/dialog.tsx";
@@ -14,7 +14,7 @@ import { SourceList } from "../ui/outer_link.tsx";
 import { ProblemBox, ProblemNote } from "../ui/problem_note.tsx";
 
 interface TryToolProps {
-  readonly tool: ToolDocument;
+  readonly tool: ToolSpec;
   /** Called after each call, whether it succeeded or not. */
   readonly onCalled: () => void;
 }

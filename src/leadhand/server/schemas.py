@@ -97,18 +97,10 @@ class ApprovalsList(Document):
     next_cursor: str | None
 
 
-class ToolDocument(ToolSpec):
-    """A tool: its description, the JSON schema of its arguments, and its effect."""
-
-    flows: tuple[str, ...] = Field(
-        (), description="The flows whose runs have this tool. Empty: runs of every flow have it."
-    )
-
-
 class ToolsList(Document):
-    """The tools that runs started here can use. Those that only runs of some flows have are last."""
+    """The tools that runs started here can use. Those of the web are last: reports and research have them."""
 
-    tools: tuple[ToolDocument, ...]
+    tools: tuple[ToolSpec, ...]
 
 
 class TrialData(Document):

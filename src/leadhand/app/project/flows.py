@@ -205,17 +205,6 @@ class FlowRegistry:
                 raise ConfigurationError(what, f"Fix the flow {name} in {file}.") from error
         return workers
 
-    def naming(self, tool: str) -> tuple[str, ...]:
-        """Return the flows whose workers name a tool when a run sets no options."""
-        found: list[str] = []
-        for name in self.names():
-            try:
-                if any(tool in worker.tools for worker in self.workers(name, {})):
-                    found.append(name)
-            except (ConfigurationError, UsageError):  # it needs options, or is broken: a run of it says so
-                continue
-        return tuple(found)
-
     def task(self, state: RunState) -> BaseModel | None:
         """Return the flow's own part of a run document; None without one, or if the flow is not in this process."""
         try:

@@ -7,10 +7,9 @@ from collections.abc import Iterator, Sequence
 from typing import Annotated, Any
 
 from leadhand.app.export.formatting import clean, count, duration, one_line
-from leadhand.app.project.flows import FlowRegistry
 from leadhand.app.project.source_files import all_tools
 from leadhand.app.project.tool_sources import sources_named
-from leadhand.app.project.toolsets import GROUP, entry_points, tools_on_request
+from leadhand.app.project.toolsets import tools_on_request
 from leadhand.app.steering.tool_trial import try_tool
 from leadhand.cli.dispatch import Exit
 from leadhand.cli.options import (
@@ -50,31 +49,17 @@ def _toolbox(tools: Sequence[str], sources: SourceFlags, project: ProjectFlags) 
 async def tools_list(
     *,
     tools: Tools = (),
-    installed: Annotated[
-        bool, Flag("List the tools that installed packages offer. A run has those that it names: installed:NAME.")
-    ] = False,
     json: Annotated[bool, Flag("Print a JSON array, including schemas.")] = False,
     sources: SourceFlags = SourceFlags(),
     project: ProjectFlags = ProjectFlags(),
 ) -> None:
     """List the tools a run can use."""
-    if installed:
-        points = [(each.name, each.value, each.dist.name if each.dist else "") for each in entry_points(GROUP)]
-        if json:
-            write_json([dict(zip(("name", "object", "package"), each, strict=True)) for each in points])
-        else:
-            write_table(("TOOL", "OBJECT", "PACKAGE"), points)
-        return
     async with _toolbox(tools, sources, project) as toolbox:
-        specs, everywhere = toolbox.known(), toolbox.specs()
-    flows = {spec.name: FlowRegistry().naming(spec.name) for spec in specs if spec not in everywhere}
+        specs = toolbox.known()
     if json:
-        write_json([{**spec.model_dump(mode="json"), "flows": flows.get(spec.name, ())} for spec in specs])
+        write_json([spec.model_dump(mode="json") for spec in specs])
         return
-    only = {name: f"(flow {', '.join(named)}) " for name, named in flows.items()}
-    rows = [
-        (each.name, each.effect.value, only.get(each.name, "") + each.description.partition("\n")[0]) for each in specs
-    ]
+    rows = [(each.name, each.effect.value, each.description.partition("\n")[0]) for each in specs]
     write_table(("TOOL", "EFFECT", "DESCRIPTION"), rows)
 
 

@@ -18,7 +18,7 @@ from leadhand.server.access import require
 from leadhand.server.contract import Route
 from leadhand.server.problems import no_such, responses, unconfirmed
 from leadhand.server.routes.dependencies import Reader, Runner, TheService
-from leadhand.server.schemas import ToolDocument, ToolsList, ToolTrial, TrialData
+from leadhand.server.schemas import ToolsList, ToolTrial, TrialData
 from leadhand.server.service import Service
 from leadhand.server.start_request import Body
 
@@ -36,13 +36,13 @@ class CallBody(Body):
 async def list_tools(service: TheService, _: Reader) -> ToolsList:
     """The tools that runs started here can use."""
     await service.runtime.toolbox.open()
-    return ToolsList(tools=tuple(_document(service, spec) for spec in service.runtime.toolbox.known()))
+    return ToolsList(tools=service.runtime.toolbox.known())
 
 
 @router.get("/tools/{name}", responses=responses(401, 403, 404, 422, 429, 503))
-async def get_tool(name: Name, service: TheService, _: Reader) -> ToolDocument:
+async def get_tool(name: Name, service: TheService, _: Reader) -> ToolSpec:
     """One tool."""
-    return _document(service, await _spec(service, name))
+    return await _spec(service, name)
 
 
 @router.post("/tools/{name}/call", responses=responses(401, 403, 404, 409, 413, 422, 429, 503))
@@ -75,9 +75,3 @@ async def _spec(service: Service, name: str) -> ToolSpec:
         available = ", ".join(spec.name for spec in specs) or "none"
         raise no_such(f"there is no tool {name!r}", f"Available: {available}.")
     return found
-
-
-def _document(service: Service, spec: ToolSpec) -> ToolDocument:
-    everywhere = spec in service.runtime.toolbox.specs()
-    flows = () if everywhere else service.runtime.flows.naming(spec.name)
-    return ToolDocument(**dict(spec), flows=flows)
