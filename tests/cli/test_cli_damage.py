@@ -9,8 +9,6 @@ from typing import Any
 
 import pytest
 
-from leadhand.cli import background
-
 
 def damage(home: Path, run_id: str, seq: int) -> None:
     with sqlite3.connect(home / "leadhand.db") as database:
@@ -48,24 +46,3 @@ def test_a_damaged_run_is_exported_as_far_as_it_goes_and_cancelled_and_hides_no_
     assert {each["run_id"]: each["status"] for each in leadhand("runs", "list", "--json").json}[bad] == "cancelled"
     assert bad not in leadhand("approvals", "list").err
     assert leadhand("approvals", "approve", good).code == 0
-
-
-def test_all_other_runs_are_resumed_beside_a_damaged_one(leadhand: Any) -> None:
-    runs = [leadhand("run", "--offline", "--detach", "Weather in Paris?").out.strip() for _ in range(2)]
-    leadhand.wait(
-        lambda: all(each["status"] == "succeeded" for each in leadhand("runs", "list", "--json").json), "both"
-    )
-    for process in background.STARTED:  # each lets go of its run after it has finished it
-        process.wait(timeout=90)
-    bad, good = runs
-    with sqlite3.connect(leadhand.home / "leadhand.db") as database:  # as if their processes had died half-way
-        database.execute("UPDATE runs SET status = 'running', finished_at = NULL, owner = 'gone', head_seq = 5")
-        database.execute("DELETE FROM events WHERE seq > 5")
-    damage(leadhand.home, bad, 2)
-
-    result = leadhand("runs", "resume", "--all")
-
-    assert result.code == 6
-    assert f"event 2 of run {bad}" in result.err
-    statuses = {each["run_id"]: each["status"] for each in leadhand("runs", "list", "--json").json}
-    assert statuses == {bad: "running", good: "succeeded"}

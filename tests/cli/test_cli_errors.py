@@ -83,7 +83,6 @@ USAGE = (
     ("runs show first second", "second", "leadhand runs show --help"),
     ("runs show run_", "'run_'", "leadhand runs list"),
     ("runs delete ' RUN_ '", "'run_'", "leadhand runs list"),
-    ("runs resume x --all", "--all", "Give one"),
     ("runs skip RUN", "--subtask", "leadhand runs skip --help"),
     ("runs skip RUN --subtask", "--subtask"),
     ("runs fork RUN", "--at", "leadhand runs fork --help"),
@@ -177,7 +176,7 @@ def test_a_file_of_tools_that_fails_is_a_matter_of_configuration(leadhand: Any, 
     assert (debugged.code, "Traceback" in debugged.err) == (6, True)
 
 
-@pytest.mark.parametrize("command", ["runs list", "run --offline x", "runs show x", "runs resume --all"])
+@pytest.mark.parametrize("command", ["runs list", "run --offline x", "runs show x", "runs resume"])
 def test_a_database_that_is_none_is_left_alone(leadhand: Any, tmp_path: Path, command: str) -> None:
     other = tmp_path / "other.db"
     other.write_text("this is no database, whatever its name says")

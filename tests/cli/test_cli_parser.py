@@ -81,7 +81,6 @@ LINES: list[tuple[str, str, list[str], dict[str, Any]]] = [
         "status": "running", "search": "x", "limit": 5, "json": True
     }),
     ("runs show run_01 --seq 3", "runs_show", ["run_01"], {"seq": 3}),
-    ("runs resume --all", "runs_resume", [], {"all": True}),
     ("runs fork run_01 --at 3", "runs_fork", ["run_01"], {"at": 3}),
     ("runs export run_01 --output -", "runs_export", ["run_01"], {"output": "-"}),
     (

@@ -130,21 +130,6 @@ def test_a_run_under_way_is_cancelled_by_its_owner(leadhand: Any) -> None:
     assert (again.code, leadhand.listing()) == (0, before)
 
 
-@pytest.mark.slow
-def test_all_that_is_left_is_resumed_oldest_first(leadhand: Any) -> None:
-    first, second = parked(leadhand), None
-    leadhand.open_gate()
-    second = leadhand("run", "--offline", "--json", "Weather in Paris?").json["run_id"]
-
-    result = leadhand("runs", "resume", "--all", "--tools", leadhand.tools)
-
-    assert result.code == 0
-    assert first in result.err
-    assert second not in result.err
-    nothing_left = leadhand("runs", "resume", "--all")
-    assert (nothing_left.code, "run_" in nothing_left.err) == (0, False)
-
-
 def test_the_same_settings_are_in_the_line_that_resumes(leadhand: Any, tmp_path: Path) -> None:
     elsewhere = str(tmp_path / "some where.db")
     result = leadhand("run", "--offline", "--tools", leadhand.tools, "--database", elsewhere, "Pay 30 to Bob")

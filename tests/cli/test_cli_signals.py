@@ -95,7 +95,7 @@ def test_after_kill_9_the_run_is_an_orphan_and_resuming_does_only_what_is_missin
     followed.refused(f"leadhand runs resume {run_id}")
 
     leadhand.open_gate()
-    result = leadhand("runs", "resume", "--all", "--tools", leadhand.tools)
+    result = leadhand("runs", "resume", run_id, "--tools", leadhand.tools)
     assert result.code == 0
     assert "Rome: 40 dB" in result.out
     assert leadhand.calls == {"Paris": 1, "London": 1, "Rome": 2}

@@ -189,7 +189,6 @@ def test_commands_write_these_texts(
     say("run", "--offline", "--approve-plan", *tools, CITIES)
     say("approvals", "list")
     say("runs", "cancel", leadhand.listing()["run_id"])
-    say("runs", "resume", "--all", *tools)
     say("research", "--offline", "What is a fork?")
     say("research", "--offline", "--max-turns", "1", "What is a fork?")
     say("report", "--offline", "--max-workers", "1", "Heat pumps in old houses")

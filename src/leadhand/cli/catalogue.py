@@ -55,7 +55,7 @@ COMMANDS = {
 _USUAL = (
     "tools documents approve detach continue_ output_schema plan_only flow worker solo inputs option model offline"
     " check budget timeout limit json tag project home database max_revisions no_review stage agent max_turns subtask"
-    " args yes at all flows hooks max_workers host port open require_key cors concurrency grace scope http"
+    " args yes at flows hooks max_workers host port open require_key cors concurrency grace scope http"
 )
 USUAL = frozenset(_USUAL.split())
 """The flags that the help of a command with many flags shows; ``--help-all`` shows the others."""

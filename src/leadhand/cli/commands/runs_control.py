@@ -11,7 +11,6 @@ from leadhand.api import Leadhand
 from leadhand.app.export.formatting import one_line
 from leadhand.app.project.source_files import all_tools
 from leadhand.app.project.toolsets import check_tools, needed_tools
-from leadhand.app.runtime.listings import all_runs
 from leadhand.app.runtime.runtime import Runtime
 from leadhand.app.settings import user
 from leadhand.app.steering import operator
@@ -33,8 +32,8 @@ from leadhand.cli.options import (
 from leadhand.cli.run_lookup import find_run, resume_line
 from leadhand.cli.terminal.messages import resume_command
 from leadhand.cli.terminal.prompt import confirmed
-from leadhand.cli.terminal.streams import can_prompt, print_error, say
-from leadhand.core.errors import UnreadableRun, UsageError
+from leadhand.cli.terminal.streams import can_prompt, say
+from leadhand.core.errors import UsageError
 from leadhand.core.events import RunRequested, StepRequested
 from leadhand.core.limits import Limits
 from leadhand.core.run import ENDED, RunStatus
@@ -155,7 +154,6 @@ async def runs_resume(
     run_id: RunId = None,
     /,
     *,
-    all: Annotated[bool, Flag("Resume every run that is paused or whose process died, oldest first.")] = False,
     limits: NewLimitFlags = NewLimitFlags(),
     driver: Driver = Driver(),
     store: DriverFlags = DriverFlags(),
@@ -164,31 +162,13 @@ async def runs_resume(
 
     Finished subtasks are kept; only the rest runs.
     """
-    if all and run_id is not None:
-        raise UsageError("a run and --all exclude each other", "Give one of them.")
-    states: list[RunState] = []
-    codes: list[int] = []
     async with open_reader(store) as runtime:
-        if not all:
-            states.append(await runtime.load((await find_run(runtime.store, run_id)).run_id))
-        for each in [each async for each in all_runs(runtime.store)] if all else []:
-            if each.orphan or (each.status is RunStatus.PAUSED and each.owner is None):
-                try:
-                    states.insert(0, await runtime.load(each.run_id))
-                except UnreadableRun as error:
-                    print_error(error.what, error.how)
-                    codes = [Exit.CONFIGURATION]
-    if not states and not codes:
-        say("No run to resume: none is paused, and no process died.")
-    for state in states:
+        state = await runtime.load((await find_run(runtime.store, run_id)).run_id)
 
-        async def take(lead: Leadhand, run_id: str = state.run_id) -> Run:
-            return await lead.resume(run_id, limits=limits.limits)
+    async def take(lead: Leadhand) -> Run:
+        return await lead.resume(state.run_id, limits=limits.limits)
 
-        codes.append(await driver.drive(store, state, take) or Exit.ANSWERED)
-        if codes[-1] == Exit.INTERRUPTED:
-            break
-    return next((code for code in codes if code), Exit.ANSWERED)
+    return await driver.drive(store, state, take) or Exit.ANSWERED
 
 
 async def runs_retry(
