@@ -82,14 +82,14 @@ async def test_a_server_that_starts_late_is_waited_for(own_server: ModelServer):
 
 
 async def test_a_run_whose_server_stays_away_says_so_and_the_retry_that_it_names_succeeds(own_server: ModelServer):
-    how = ("--model", MODEL, "--flows", FLOWS, "--flow", "ask", "--max-output-tokens", "48", "--model-patience", "1")
+    how = ("--model", MODEL, "--flows", FLOWS, "--flow", "ask", "--max-output-tokens", "48", "--model-patience", "4")
     run = await leadhand("run", "Choose a colour", *how, "--json")
 
     assert run.code == 1, run.err
     check_document(run.json)
     assert run.json["status"] == "failed"
     (gap,) = run.json["gaps"]
-    assert "was away for 1 s" in gap["reason"]
+    assert "was away for 4 s" in gap["reason"]
     assert "retry the run" in gap["next_action"]
     assert f"waiting for {MODEL}: away" in run.err.lower()
 
