@@ -13,7 +13,8 @@ from memory_store import MemoryStore
 from pydantic import SecretStr
 
 from engine.fakes import FakeModels, FixedClock, calls
-from engine.worlds import World, ask, plan
+from engine.mail_service import KEY, TOKEN, Services, everything_but_the_table, passing, reference
+from engine.worlds import ask, plan
 from leadhand.core.events import ApprovalRequested, ToolCallReturned
 from leadhand.core.run import RunStatus
 from leadhand.core.secret import REFERENCE, has_secret, revealed
@@ -24,54 +25,6 @@ from leadhand.engine.redaction import Redactor
 from leadhand.engine.secrets import NoSuchSecret, RunSecrets
 from leadhand.tools.decorator import tool
 from leadhand.tools.tool import Tool
-
-TOKEN = "tok-4f9a22c1b7e0"
-KEY = "sk-proj-abcdefghijklmnop1234"
-
-
-class Services:
-    """A mail service, whose login returns a token, and a notice board: ``got`` is what each call was given."""
-
-    def __init__(self) -> None:
-        self.got: list[tuple[str, Any]] = []
-        self.returns: Any = {"user": "ann", "access_token": TOKEN}
-
-    def tool(self, name: str, origin: str = "mcp:mail", **schema: Any) -> Tool[..., Any]:
-        def call(args: dict[str, Any], _context: Any) -> Any:
-            self.got.append((name, args))
-            return self.returns if name == "mail_login" else f"{name} got {compact_json(args)}"
-
-        parameters = {"type": "object", "properties": schema or {"text": {"type": "string"}}}
-        return Tool.from_schema(name, name, parameters, call, effect="pure", origin=origin)
-
-    @property
-    def tools(self) -> list[Tool[..., Any]]:
-        password = {"anyOf": [{"type": "string", "format": "password"}, {"type": "null"}]}
-        return [
-            self.tool("mail_login"),
-            self.tool("mail_send", token={"type": "string", "pattern": "^tok-"}, text={"type": "string"}),
-            self.tool("post_message", "mcp:board"),
-            self.tool("board_login", "mcp:board", password=password, n={"type": "integer"}),
-        ]
-
-
-def reference(messages: Any) -> str:
-    """The reference in what a model was told."""
-    return REFERENCE.search(str(messages))[0]
-
-
-def passing(tool: str, **args: Any) -> FakeModels:
-    """A worker that logs in, then passes what it was shown on: REF in the arguments is the reference."""
-
-    def then(request: Any, _facts: Any) -> Any:
-        return calls((tool, json.loads(json.dumps(args).replace("REF", reference(request.messages)))))
-
-    return FakeModels(plan({"name": "a", "args": {}}), work=[calls(("mail_login", {})), then, "done"])
-
-
-def everything_but_the_table(world: World) -> str:
-    events = [entry.event.body for each in world.store.records.values() for entry in each.entries]
-    return "\n".join([*events, *(body.decode() for body in world.store.blobs.values()), str(world.store._cache)])
 
 
 @pytest.mark.parametrize(

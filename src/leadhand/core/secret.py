@@ -16,14 +16,16 @@ REFERENCE = re.compile(r"\[secret:(sec_[0-9A-Za-z_]+)\]")
 LOOKS_LIKE_ONE = "secret:"
 """What each reference has, and each escaped one."""
 _REFERENCE_OR_ESCAPED = re.compile(rf"{REFERENCE.pattern}|\[~(~*{LOOKS_LIKE_ONE})")
+_HOST = re.compile(r"(?:(?:https?|wss?|ftp):|//)[/\\]*([^/?#\"\s]+)", re.IGNORECASE)
+"""The host of a URL within JSON, as the most lenient programs read it, with whatever may hide another one."""
 _STYLES = (compact_json, partial(json.dumps, ensure_ascii=False), json.dumps, partial(json.dumps, indent=2))
 
 
 class Secret(NamedTuple):
-    """A secret of a run: its id, the origin of the tool that returned it, the name of that tool, and its value as JSON.
+    """A secret of a run: its id, the source of the call that returned it, the name of the tool, and its value as JSON.
 
-    ``origin`` is ``""`` for what the program itself wrote, and :data:`OF_REQUEST` or :data:`OF_MODEL` for what a person
-    or a model wrote.
+    ``origin`` is what :func:`source_of` returns, ``""`` for what the program itself wrote, and :data:`OF_REQUEST` or
+    :data:`OF_MODEL` for what a person or a model wrote.
     """
 
     secret_id: str
@@ -34,7 +36,9 @@ class Secret(NamedTuple):
     @property
     def words(self) -> str:
         """What people read of it."""
-        return f"a secret that {self.tool} returned" if self.tool else f"a secret of {self.origin or 'the program'}"
+        hosts = self.origin.split("\n")[1:]
+        returned = f"a secret that {self.tool} returned{' from ' * bool(hosts)}{' and '.join(hosts)}"
+        return returned if self.tool else f"a secret of {self.origin or 'the program'}"
 
 
 OF_REQUEST, OF_MODEL = "the request", "a model"
@@ -97,6 +101,16 @@ def read_json(text: str) -> tuple[Json, Callable[[Json], str]] | None:
     return None if write is None else (value, lambda changed: f"{before}{write(changed)}{after}")
 
 
+def source_of(origin: str, args: Json) -> str:
+    """Return where a call sends its arguments: the origin of its tool, and each host of a URL in them in a line."""
+    return "\n".join([origin, *sorted({each.lower().rstrip("\\") for each in _HOST.findall(compact_json(args))})])
+
+
+def is_own(secret: Secret, source: str) -> bool:
+    """Whether all to whom a call sends its arguments have returned a secret, which came from one of them."""
+    return set(source.split("\n")) <= set(secret.origin.split("\n"))
+
+
 def declares_secret(schema: Json, path: tuple[str | int, ...]) -> bool:
     """Whether a JSON schema of arguments declares the value at ``path`` to be a secret: ``"format": "password"`` or
     ``"writeOnly": true``, as OpenAPI and Pydantic's ``SecretStr`` have it."""
@@ -122,10 +136,11 @@ def _declared(whole: Json, part: Json, path: tuple[str | int, ...], deepest: int
 
 
 def places_of_secrets(value: Json, *path: str | int) -> Iterator[tuple[tuple[str | int, ...], str]]:
-    """Yield the path of each text of a value that refers to a secret, with the id of the secret."""
+    """Yield the path of each text of a value that refers to a secret, with the id of the secret. A name is such a text,
+    too: its path ends with itself."""
     if is_object(value) or is_list(value):
         for name, each in value.items() if is_object(value) else enumerate(value):
-            yield from ((path, found) for found in secrets_in(str(name)))
+            yield from (((*path, name), found) for found in secrets_in(str(name)))
             yield from places_of_secrets(each, *path, name)
     elif isinstance(value, str):
         yield from ((path, found) for found in secrets_in(value))

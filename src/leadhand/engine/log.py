@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar, cast
 
 from leadhand.core.artifact import blob_of, pack
-from leadhand.core.events import AnyEvent, Entry, NoteEmitted, QuestionAnswered, RunStarted, SignalSent
+from leadhand.core.events import AnyEvent, Entry, NoteEmitted, QuestionAnswered, Request, RunStarted, SignalSent
 from leadhand.core.run import RunDefinition
 from leadhand.core.secret import LOOKS_LIKE_ONE, OF_REQUEST, Secret, has_secret
 from leadhand.core.tool import ToolReturn
@@ -81,29 +81,20 @@ class RunLog:
         return not ((foreign or kind in _FROM_OUTSIDE) and LOOKS_LIKE_ONE in written)
 
     def _sealed(self, event: AnyEvent) -> AnyEvent:
-        foreign = isinstance(event, _FROM_OUTSIDE)
-        return self.secrets.sealing(OF_REQUEST if foreign else "", foreign=foreign).value(event, event.body)
+        origin = OF_REQUEST if isinstance(event, Request) else ""
+        return self.secrets.sealing(origin, foreign=isinstance(event, _FROM_OUTSIDE)).value(event, event.body)
 
     def _new(self, written: Iterable[str | bytes]) -> dict[str, tuple[Secret, ...]]:
         """Return the secrets to write with what is written, for the store."""
         return {"secrets": named} if (named := self.secrets.named_in(written)) else {}
 
-    def sealed(
-        self,
-        value: _V,
-        origin: str,
-        tool: str = "",
-        given: Iterable[str] = (),
-        *,
-        said: str = "",
-        foreign: bool = True,
-    ) -> _V:
-        """Return what came from ``origin``, and of a call was returned by ``tool``, as the engine works with it and the
-        log holds it: with references in place of its secrets, and of those that the call was ``given``."""
+    def sealed(self, value: _V, *, foreign: bool = True, **of: Any) -> _V:
+        """Return what comes from somewhere as the engine works with it and the log holds it: with references in place
+        of its secrets. ``of`` is what :meth:`RunSecrets.sealing` takes."""
         written = value.model_dump_json()
         if self._is_clean(written, foreign=foreign):
             return value
-        return self.secrets.sealing(origin, tool, given, said=said, foreign=foreign).value(value, written)
+        return self.secrets.sealing(foreign=foreign, **of).value(value, written)
 
     def sealed_return(self, returned: ToolReturn, **of: Any) -> tuple[ToolReturn, str]:
         """Return what a tool returned as :meth:`sealed` does, and its data as JSON ("": they are not known as JSON)."""

@@ -12,6 +12,7 @@ import json
 from collections.abc import Iterable
 
 from leadhand.core.secret import (
+    LOOKS_LIKE_ONE,
     OF_MODEL,
     OF_REQUEST,
     Secret,
@@ -20,6 +21,7 @@ from leadhand.core.secret import (
     reference_to,
     revealed,
     secrets_in,
+    source_of,
 )
 from leadhand.core.text import is_said
 from leadhand.core.value import Json, compact_json
@@ -73,9 +75,16 @@ class RunSecrets:
                     )
 
     def sealing(
-        self, origin: str = "", tool: str = "", given: Iterable[str] = (), *, said: str = "", foreign: bool = False
+        self,
+        origin: str = "",
+        tool: str = "",
+        given: Iterable[str] = (),
+        *,
+        args: Json = None,
+        said: str = "",
+        foreign: bool = False,
     ) -> Sealing:
-        """Return what seals values of this ``origin``, also what a call was ``given``.
+        """Return what seals values of this ``origin``, also what a call with these ``args`` was ``given``.
 
         A secret that is known keeps the origins that it has if the program or a model writes it, too. What a model
         writes and the request ``said`` is the request's, unless it is a word.
@@ -83,7 +92,7 @@ class RunSecrets:
 
         def seal(value: Json) -> str:
             is_word = isinstance(value, str) and value.isalpha()
-            of = OF_REQUEST if origin == OF_MODEL and not is_word and is_said(value, said) else origin
+            of = OF_REQUEST if origin == OF_MODEL and not is_word and is_said(value, said) else source_of(origin, args)
             written = compact_json(value)
             digest = hmac.new(self._store.secret_key, written.encode(errors="surrogatepass"), hashlib.sha256)
             secret_id = f"sec_{digest.hexdigest()[:12]}"
@@ -103,6 +112,8 @@ class RunSecrets:
 
         Raises NoSuchSecret for a reference that leads nowhere.
         """
+        if LOOKS_LIKE_ONE not in compact_json(value):  # as in nearly all calls
+            return value
         found = await self._find(value)
         if given is not None:
             given += [text for each in found if len(text := as_text(self._values[each])) >= SHORTEST_GIVEN]

@@ -272,7 +272,7 @@ async def _checked(log: RunLog, call: ModelCall, reply: ModelReply) -> ModelRepl
         return malformed(f"the answer of {call.request.model} cannot be stored as JSON: {problem}")
     opaque, message = message.opaque, message.model_copy(update={"opaque": None})  # what is opaque stays as it is
     said = clarified_request(call.work.state)
-    clean = log.sealed(reply.model_copy(update={"message": message}), OF_MODEL, said=said, foreign=False)
+    clean = log.sealed(reply.model_copy(update={"message": message}), origin=OF_MODEL, said=said, foreign=False)
     reply = clean.model_copy(update={"message": clean.message.model_copy(update={"opaque": opaque})})
     if call.work.shape is not None and is_object(reply.value):
         reply = reply.model_copy(update={"value": without_nulls(call.work.shape, reply.value)})

@@ -264,7 +264,7 @@ class ToolCalls:
         except NoSuchSecret as missing:
             return None, no_such_secret(str(missing)), ""
         returned, failure = await self.run(tool, args, context, work)
-        of: dict[str, Any] = {"origin": tool.origin, "tool": tool.name, "given": given}
+        of: dict[str, Any] = {"origin": tool.origin, "tool": tool.name, "given": given, "args": call.args}
         of["foreign"], written = not tool.keeps_references, ""
         if returned is not None:
             seal = partial(log.sealed_return, returned, **of)

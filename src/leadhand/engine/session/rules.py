@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from leadhand.core.approval import policy_of
 from leadhand.core.conversation import ToolCall
 from leadhand.core.errors import DENIED, EXPIRED, Failure, FailureClass
-from leadhand.core.secret import OF_MODEL, Secret, declares_secret
+from leadhand.core.secret import OF_MODEL, Secret, declares_secret, is_own, source_of
 from leadhand.core.state import CallAnswer
 from leadhand.core.tool import ApprovalPolicy, CallState, Effect, ToolSpec
 from leadhand.core.value import Json
@@ -177,7 +177,9 @@ def needs_approval(work: Work, turns: Sequence[Turn], turn: Turn, position: int,
     return not allowed or _is_repeated(work, turns, turn, position, tool) or is_by_hand(work.state, work.step)
 
 
-def passes_on(work: Work, turn: Turn, tool: ToolSpec, path: tuple[str | int, ...], secrets: Sequence[Secret]) -> bool:
+def passes_on(
+    work: Work, turn: Turn, position: int, tool: ToolSpec, path: tuple[str | int, ...], secrets: Sequence[Secret]
+) -> bool:
     """Whether a call with a secret at ``path`` of its arguments needs approval, since it gives the secret to somebody
     who did not return it.
 
@@ -187,10 +189,12 @@ def passes_on(work: Work, turn: Turn, tool: ToolSpec, path: tuple[str | int, ...
     if declares_secret(tool.parameters, path):
         return False
     by_code = work.step.kind == "call" or work.worker.loop == "code" or turn.number == 0
-    may_have = {OF_MODEL, tool.origin or OF_MODEL, "" if by_code else OF_MODEL}
+    may_have, source = {OF_MODEL, "" if by_code else OF_MODEL}, source_of(tool.origin, args_of(work, turn, position))
     named = work.definition.approve_rules.get(f"tool:{tool.name}") is ApprovalPolicy.AUTO
     is_allowed = named and _policy(work, tool) is ApprovalPolicy.AUTO
-    return not (is_allowed or any(secret.origin in may_have for secret in secrets))
+    return not (
+        is_allowed or any(each.origin in may_have or (tool.origin and is_own(each, source)) for each in secrets)
+    )
 
 
 def _policy(work: Work, tool: ToolSpec) -> ApprovalPolicy:
