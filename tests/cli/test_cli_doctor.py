@@ -46,10 +46,11 @@ def test_a_set_up_that_cannot_work_ends_with_6_and_says_how_to_mend_it(leadhand:
     assert result.out.splitlines()[failed + 1].startswith(" " * 16)
 
 
-def test_a_newer_database_fails_and_the_rest_is_checked_all_the_same(leadhand: Any) -> None:
+@pytest.mark.parametrize("change", ["UPDATE meta SET version = 99", "DROP TABLE secrets"], ids=["newer", "older"])
+def test_a_database_of_another_version_fails_and_the_rest_is_checked_all_the_same(leadhand: Any, change: str) -> None:
     leadhand("runs", "list")
     with sqlite3.connect(leadhand.home / "leadhand.db") as connection:
-        connection.execute("UPDATE meta SET version = 99")
+        connection.execute(change)
     connection.close()
 
     found = levels(leadhand)

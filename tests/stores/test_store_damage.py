@@ -56,7 +56,6 @@ async def why_refused(url: str) -> StoreError:
         ("INSERT INTO meta SELECT * FROM meta", "meta"),
         ("DROP TABLE meta", "meta"),
         ("DROP TABLE events", "events"),
-        ("DROP TABLE records", "records"),
     ],
 )
 async def test_a_database_that_has_lost_a_part_is_left_alone(

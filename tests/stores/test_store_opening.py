@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import builtins
-import re
 import shutil
 import sqlite3
 from collections.abc import Callable
@@ -147,15 +146,23 @@ async def test_a_database_that_is_not_there_is_named(postgres_server: str) -> No
 # --- the schema ---
 
 
-@pytest.mark.parametrize("version", [0, 99])
+@pytest.mark.parametrize(
+    ("change", "named", "how"),
+    [
+        ("UPDATE meta SET version = 0", f"0, not {schema.VERSION}", "leadhand runs export"),
+        ("UPDATE meta SET version = 99", f"99, not {schema.VERSION}", "pip install -U leadhand"),
+        ("DROP TABLE secrets", "secrets", "leadhand runs export"),
+    ],
+)
 async def test_a_database_of_another_version_is_refused_and_not_touched(
-    url: str, run_sql: Callable[..., Any], version: int
+    url: str, run_sql: Callable[..., Any], change: str, named: str, how: str
 ) -> None:
     await (await open_store(url)).aclose()
-    run_sql(url, f"UPDATE meta SET version = {version}")
-    what = await why_refused(url, "--database")
-    assert {str(version), str(schema.VERSION)} <= set(re.findall(r"\d+", what))
-    assert run_sql(url, RECORDED) == [(version,)]
+    run_sql(url, change)
+    before = run_sql(url, RECORDED)
+    assert named in await why_refused(url, "--database")
+    assert "damaged" not in await why_refused(url, how)
+    assert run_sql(url, RECORDED) == before
 
 
 async def test_tables_that_cannot_be_created_leave_nothing_behind(

@@ -19,6 +19,7 @@ from leadhand.core.artifact import FileVersion, pack
 from leadhand.core.errors import NoSuchRun, RunOwned, UsageError
 from leadhand.core.events import ArtifactWritten, RunFinished, RunStarted, RunStatusSet, ToolCallReturned
 from leadhand.core.run import RunStatus
+from leadhand.core.secret import Secret
 from leadhand.stores.opening import open_store
 from leadhand.stores.schema import TABLES
 from leadhand.stores.sql_store import SqlContextStore
@@ -30,7 +31,7 @@ ATTEMPT = "wo-001.0/a1"
 async def finished(store: SqlContextStore, run_id: str, *payloads: str) -> list[str]:
     """Make a run that no process drives, with these results of tools; return their digests."""
     digests: list[str] = []
-    await store.create(run_id, started())
+    await store.create(run_id, started(), secrets=[Secret("sec_1", "mcp:mail", "login", f'"token of {run_id}"')])
     for position, payload in enumerate(payloads):
         raw, blobs = pack(payload)
         event = ToolCallReturned(attempt=ATTEMPT, call_id=f"{ATTEMPT}/{position}", tool="read", ok=True, raw=raw)
@@ -72,6 +73,7 @@ async def test_what_another_run_uses_is_kept(url: str) -> None:
         assert await finished(store, "run-3", "shared" * 2_000) == [shared]
         await store.delete_runs(["run-1", "run-2"])
         assert await store.blob(shared)
+        assert [len(await store.secrets(f"run-{number}")) for number in (1, 2, 3)] == [0, 0, 1]
         with pytest.raises(KeyError):
             await store.blob(own)
         assert await store.damage() == []

@@ -140,6 +140,11 @@ class Redactor:
         """Return JSON without secrets, including fields with the name of a secret."""
         return Sealing(self).payload(payload)
 
+    def of_log(self) -> Sealing:
+        """Return what also redacts the secrets of the runs that this process knows, on any thread."""
+        runs = filter(None, (reference() for reference in self.of_runs.valuerefs()))
+        return Sealing(self, others=[form for each in runs for form in [*each.forms]])
+
     def knows(self, text: str) -> bool:
         """Whether a text has a value that is known from the environment, or a key of Leadhand itself."""
         return self._patterns[0].search(text) is not None

@@ -45,7 +45,7 @@ class RunSecrets:
         self._store, self._run_id, self._redactor = store, run_id, redactor
         self.known: dict[tuple[str, str], Secret] = {}
         self._values: dict[str, Json] = {}
-        self._forms: dict[str, None] = {}
+        self.forms: dict[str, None] = {}
         self.is_current = False
         """Whether what other processes have written is known."""
 
@@ -70,7 +70,7 @@ class RunSecrets:
                 self.known[key] = secret
                 self._values[secret.secret_id] = value = json.loads(secret.value)
                 if isinstance(value, str) and len(value) >= SHORTEST and not value.isalpha():
-                    self._forms |= dict.fromkeys(
+                    self.forms |= dict.fromkeys(
                         each for form in forms_of(value) for each in (form, json.dumps(form)[1:-1])
                     )
 
@@ -100,7 +100,7 @@ class RunSecrets:
                 self.add([Secret(secret_id, of, tool, written)])
             return reference_to(secret_id)
 
-        return Sealing(self._redactor, seal, self._values, {**self._forms, **dict.fromkeys(given)}, foreign=foreign)
+        return Sealing(self._redactor, seal, self._values, {**self.forms, **dict.fromkeys(given)}, foreign=foreign)
 
     def named_in(self, written: Iterable[str | bytes]) -> tuple[Secret, ...]:
         """Return the secrets to which texts refer, to write them with these texts."""

@@ -127,8 +127,9 @@ class _Formatter(logging.Formatter):
         }
         if record.exc_info:
             line["exception"] = self.formatException(record.exc_info)
-        line = cast("dict[str, Any]", self._redactor.payload(json.loads(json.dumps(line, default=str))))
-        return self._redactor.text(_as_text(**line) if self._text else json.dumps(line, ensure_ascii=False))
+        redact = self._redactor.of_log()
+        line = cast("dict[str, Any]", redact.payload(json.loads(json.dumps(line, default=str))))
+        return redact.text(_as_text(**line) if self._text else json.dumps(line, ensure_ascii=False))
 
 
 def _as_text(timestamp: str, level: str, logger: str, event: str, exception: str = "", **fields: object) -> str:

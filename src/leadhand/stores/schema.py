@@ -105,6 +105,7 @@ CREATE TABLE run_texts (id ROW_ID, run_id TEXT NOT NULL, seq BIGINT NOT NULL, wo
 CREATE INDEX run_texts_of_run ON run_texts (run_id, seq);
 """
 TABLES = frozenset(re.findall(r"CREATE TABLE (\w+)", EVERYWHERE))
+OF_EVERY_VERSION = frozenset({"meta", "runs", "events"})
 
 IN_FILE = """
 CREATE VIRTUAL TABLE run_words USING fts5(words, content='run_texts', content_rowid='id', columnsize=0,
@@ -129,21 +130,24 @@ def is_created(connection: Connection, database: Database) -> bool:
     there = {str(name) for (name,) in connection.execute(database.dialect.tables)}
     if there.isdisjoint(TABLES) and not (there and database.dialect.alone):
         return False
-    if missing := TABLES - there:
+    missing = ", ".join(sorted(TABLES - there))
+    if not there >= OF_EVERY_VERSION:
         raise Corrupt(
             f"{database.name} is damaged, or of another program: it has {', '.join(sorted(there)[:3])}, …, but not"
-            f" {', '.join(sorted(missing))}",
+            f" {missing}",
             "choose another with --database (in PostgreSQL, a schema: …?options=-csearch_path%3Dleadhand), or restore"
             " it from a backup",
         )
     versions = [version for (version,) in connection.execute("SELECT version FROM meta")]
     if len(versions) != 1 or not isinstance(versions[0], int):
         raise Corrupt(f"{database.name} is damaged: its table meta has no schema version", "restore it from a backup")
-    if versions[0] != VERSION:
-        other = "upgrade: pip install -U leadhand" if versions[0] > VERSION else "install that release"
+    if versions[0] != VERSION or missing:
+        found = f"no table {missing}" if versions[0] == VERSION else f"schema {versions[0]}, not {VERSION}"
+        export = "with the version that made it, export its runs: leadhand runs export"
         raise StoreError(
-            f"{database.name} was written by another release of Leadhand (schema {versions[0]}, not {VERSION})",
-            f"{other}, or choose another database with --database (this one was not touched)",
+            f"{database.name} was made by another version of Leadhand ({found})",
+            "choose a new database with --database (this one was not touched); "
+            f"{'or upgrade: pip install -U leadhand' if versions[0] > VERSION else export}",
         )
     return True
 

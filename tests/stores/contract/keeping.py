@@ -8,11 +8,16 @@ import time
 
 import pytest
 
+from leadhand.core.errors import Fenced
+from leadhand.core.secret import Secret
 from leadhand.ports import ContextStore
 from leadhand.stores.records import Record
 from leadhand.stores.sql_store import SqlContextStore
 
 from .samples import Contract, pauses, started
+
+TOKEN = Secret("sec_1", "mcp:mail", "login", '"tok-1"')
+ODD = Secret("sec_2", "mcp:fetch\na.example", "", '{"a":["\\u0000 ? %s \'; パリ"]}')
 
 
 class KeepingContract(Contract):
@@ -27,6 +32,18 @@ class KeepingContract(Contract):
         assert await store.blob("digest-2") == b""
         with pytest.raises(KeyError):
             await store.blob("digest-3")
+
+    async def test_a_secret_is_kept_with_the_event_that_refers_to_it_and_of_its_run_only(
+        self, store: ContextStore
+    ) -> None:
+        await store.create("run-1", started(), secrets=[TOKEN])
+        await store.create("run-2", started())
+        later = TOKEN._replace(tool="another", value='"other"')
+        await store.append("run-1", pauses("a"), secrets=[ODD, later, TOKEN._replace(origin="mcp:board")])
+        with pytest.raises(Fenced):
+            await store.append("run-1", pauses("b"), epoch=7, secrets=[TOKEN._replace(secret_id="sec_3")])
+        assert {*await store.secrets("run-1")} == {TOKEN, ODD, TOKEN._replace(origin="mcp:board")}
+        assert [*await store.secrets("run-2"), *await store.secrets("nowhere")] == []
 
     async def test_a_gate_opens_once_an_interval_for_all_processes_together(
         self, store: ContextStore, second_store: ContextStore
@@ -88,7 +105,9 @@ class SharedKeepingContract(Contract):
 
     async def test_what_one_process_keeps_all_have(self, store: ContextStore, second_store: ContextStore) -> None:
         await store.create("run-1", started())
-        await store.append("run-1", pauses("a"), blobs={"digest-1": b"x"})
+        await store.append("run-1", pauses("a"), blobs={"digest-1": b"x"}, secrets=[TOKEN])
+        assert await second_store.secrets("run-1") == [TOKEN]
+        assert second_store.secret_key == store.secret_key
         await second_store.append("run-1", pauses("b"), blobs={"digest-1": b"x"})
         assert await second_store.blob("digest-1") == b"x"
         await store.cache("paris", {"lat": 48.85}, 60)
