@@ -36,6 +36,7 @@ LOOKS_LIKE_ONE = (
     "github_pat_11ABCDEFG0abcdefghijkl_mnopqrstuvwxyz",
     "glpat-abcdefghij0123456789",
     "Basic YXBwOmh1bnRlcjI=",
+    "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.dozjgNryP4J3jVmNHl0w5N_XgL0n3I9PlFUP0THsR8U",
 )
 UNDER_A_NAME = "swordfish"
 

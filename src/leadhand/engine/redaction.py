@@ -62,6 +62,7 @@ _QUOTED = r"(?:\"([^\"\\\x00-\x1f]{4,})|'([^'\\\x00-\x1f]{4,}))"
 _VALUE = rf"=([^'&;,{_REST}]{{4,}})|\\{{0,8}}[\"']?{_SPACE}*[:=]{_SPACE}*\\{{0,8}}{_QUOTED}"
 _PATTERNS = (
     rf"(?=[sgAx]){_BEFORE_KEY}((?:{_KEYS})[A-Za-z0-9_-]{{16,}})",
+    rf"(?=e){_BEFORE_KEY}((?:eyJ[A-Za-z0-9_-]{{8,}}\.){{2}}[A-Za-z0-9_-]{{8,}})",  # a JSON Web Token
     rf"(?i:bearer){_SPACE}+([A-Za-z0-9._~+/-]{{16,}}=*)|(?i:basic){_SPACE}+{_CAPITALS}([A-Za-z0-9+/]{{12,}}=*)",
     rf":\\{{0,8}}/\\{{0,8}}/([^/?#{_REST}]+)@",
     rf"{_NAMES}(?:{_VALUE}|[*`]*[ \t]*[:=](?:[ \t*`]|\\t)*{_TOKEN})",
