@@ -143,6 +143,22 @@ async def test_a_secret_gets_nowhere_by_another_worker(open_world: Any, by: str)
     assert TOKEN not in everything_but_the_table(world)
 
 
+async def test_a_model_is_shown_no_name_that_does_not_fit(open_world: Any):
+    """The name is a reference, and what it stands for is checked."""
+    services = Services()
+    numbers = {"additionalProperties": {"type": "integer"}}
+    tools = [services.tool("mail_login"), Tool.from_schema("count", "Count.", numbers, lambda args, _: args)]
+
+    def counted(request: Any, _facts: Any) -> Any:
+        return calls(("count", {reference(request.messages): f"{reference(request.messages)}!"}))
+
+    work = [calls(("mail_login", {})), counted, "done"]
+    world = open_world(FakeModels(plan({"name": "a", "args": {}}), work=work), tools)
+    await world.run()
+    assert "does not fit the schema" in str(world.models.asked)
+    assert TOKEN not in str(world.models.asked)
+
+
 async def test_a_secret_that_a_person_supplies_belongs_to_no_tool(open_world: Any):
     services = Services()
     services.returns = RuntimeError  # which is no JSON

@@ -61,8 +61,7 @@ def _is_secret(error: Any) -> bool:
 def secret_problems(tool: ToolSpec, args: Mapping[str, Json]) -> list[str]:
     """Return how the arguments of a call violate its schema, with its secrets in them, none of which is shown."""
     errors = islice(_validator(compact_json(tool.parameters)).iter_errors(deepcopy(args)), _MOST_PROBLEMS)
-    at = ((".".join(map(str, each.instance_path)) or "a value", each.schema_path[-1]) for each in errors)
-    return [f"{place}: the secret does not fit the schema ({keyword})" for place, keyword in at]
+    return [f"the secret does not fit the schema: {'/'.join(map(str, each.schema_path))}" for each in errors]
 
 
 def _is_open(error: Any) -> bool:
