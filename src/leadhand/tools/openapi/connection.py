@@ -151,7 +151,7 @@ class OpenApiConnection:
         if not name:
             raise invalid(f"there is no operation {args.get('operation')!r}", self._how)
         found, given = self._operations.get(name), object_of(args.get("arguments"))
-        if found and found.digest == digest and (problems := schema_problems(found.arguments, given)):
+        if found and found.digest == digest and (problems := schema_problems(found.arguments, given, secrets=True)):
             raise invalid(f"arguments of {name}: {'; '.join(problems)}", f"look up its arguments with {self._describe}")
 
     async def _called(self, name: str, digest: str, args: dict[str, Json], context: ToolContext) -> Any:
