@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -21,6 +22,8 @@ from leadhand.engine.log import RunLog
 from leadhand.tools.dynamic_workers import worker_call
 from leadhand.tools.research.files import filesystem_write
 from leadhand.tools.tool import Tool
+
+REFERENCES = re.compile(r"\[secret:sec_[0-9a-f]{12}\]")
 
 
 def through_a_file(_request: Any, _facts: Any) -> Any:
@@ -141,6 +144,21 @@ async def test_a_secret_gets_nowhere_by_another_worker(open_world: Any, by: str)
     (asked,) = await world.events(ApprovalRequested)
     assert asked.approval.tool == "post_message"
     assert TOKEN not in everything_but_the_table(world)
+
+
+async def test_a_person_sees_each_source_of_secrets_that_go_somewhere_together(open_world: Any):
+    services = Services()
+
+    def both(request: Any, _facts: Any) -> Any:
+        shown = {*REFERENCES.findall(str(request.messages))} - {"[secret:sec_0a1b2c3d4e5f]"}  # which is an example
+        return calls(("post_message", {"text": " ".join(sorted(shown))}))
+
+    work = [calls(("mail_login", {})), both, "done"]
+    world = open_world(FakeModels(plan({"name": "a", "args": {}}), work=work), services.tools)
+    assert (await world.run(f"use {KEY}")).status is RunStatus.WAITING
+    (asked,) = await world.events(ApprovalRequested)
+    assert "mail_login" in asked.approval.origins["text"]
+    assert "the request" in asked.approval.origins["text"]
 
 
 async def test_a_model_is_shown_no_name_that_does_not_fit(open_world: Any):

@@ -49,7 +49,7 @@ class Watched:
 
     def __init__(self, redactor: Redactor = REDACTOR) -> None:
         self.draft = Draft()
-        self._writer = DraftWriter(redactor, self.draft.write)
+        self._writer = DraftWriter(redactor, self.draft.write, redactor.text)
         self._reading = Reading()
         self._text = Text()
         self.pieces: list[Piece] = []
@@ -108,7 +108,7 @@ def test_a_text_that_cannot_be_shown_yet_is_not_read_again_with_each_piece(begin
             return super().settled(written)
 
     passed: list[str] = []
-    writer = DraftWriter(Counting(), passed.append)
+    writer = DraftWriter(Counting(), passed.append, Counting().text)
     for piece in filter(None, [begins, *(["AAA " if begins else "AAAA"] * 5_000)]):
         writer.write(piece)
     assert sum(read) < 30 * 4 * 5_000, "each character is read a few times"
@@ -219,7 +219,7 @@ def test_however_a_text_is_cut_no_part_of_a_secret_shows_and_all_the_rest_does(d
 def said(*pieces: str) -> list[str]:
     """What is passed on of pieces that a model writes, joined, after each of them and at the end."""
     passed: list[str] = []
-    writer = DraftWriter(REDACTOR, passed.append)
+    writer = DraftWriter(REDACTOR, passed.append, REDACTOR.text)
     found: list[str] = []
     for piece in pieces:
         writer.write(piece)
@@ -240,7 +240,7 @@ def test_a_long_text_is_passed_on_word_by_word_and_each_word_is_read_once(first:
 
 def test_a_text_that_starts_again_is_passed_on_from_its_start() -> None:
     passed: list[str] = []
-    writer = DraftWriter(REDACTOR, passed.append)
+    writer = DraftWriter(REDACTOR, passed.append, REDACTOR.text)
     for piece in ("hunter2", "", "one ", "two", "", "three"):
         writer.write(piece)
     writer.end()

@@ -41,6 +41,9 @@ class Secret(NamedTuple):
         return returned if self.tool else f"a secret of {self.origin or 'the program'}"
 
 
+Path = tuple[str | int, ...]
+Placed = tuple[Path, list[Secret]]
+"""The path of a secret in a value, and what it is for each source that returned it."""
 OF_REQUEST, OF_MODEL = "the request", "a model"
 
 
@@ -111,13 +114,13 @@ def is_own(secret: Secret, source: str) -> bool:
     return set(source.split("\n")) <= set(secret.origin.split("\n"))
 
 
-def declares_secret(schema: Json, path: tuple[str | int, ...]) -> bool:
+def declares_secret(schema: Json, path: Path) -> bool:
     """Whether a JSON schema of arguments declares the value at ``path`` to be a secret: ``"format": "password"`` or
     ``"writeOnly": true``, as OpenAPI and Pydantic's ``SecretStr`` have it."""
     return any(_declared(schema, schema, path, 20))
 
 
-def _declared(whole: Json, part: Json, path: tuple[str | int, ...], deepest: int) -> Iterator[bool]:
+def _declared(whole: Json, part: Json, path: Path, deepest: int) -> Iterator[bool]:
     if not is_object(part) or not deepest:
         return
     yield part.get("format") == "password" or part.get("writeOnly") is True
@@ -135,7 +138,7 @@ def _declared(whole: Json, part: Json, path: tuple[str | int, ...], deepest: int
         yield from _declared(whole, object_of(part.get("properties")).get(str(path[0])), path[1:], deepest - 1)
 
 
-def places_of_secrets(value: Json, *path: str | int) -> Iterator[tuple[tuple[str | int, ...], str]]:
+def places_of_secrets(value: Json, *path: str | int) -> Iterator[tuple[Path, str]]:
     """Yield the path of each text of a value that refers to a secret, with the id of the secret. A name is such a text,
     too: its path ends with itself."""
     if is_object(value) or is_list(value):

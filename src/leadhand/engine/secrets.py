@@ -15,6 +15,7 @@ from leadhand.core.secret import (
     LOOKS_LIKE_ONE,
     OF_MODEL,
     OF_REQUEST,
+    Placed,
     Secret,
     as_text,
     places_of_secrets,
@@ -119,9 +120,8 @@ class RunSecrets:
             given += [text for each in found if len(text := as_text(self._values[each])) >= SHORTEST_GIVEN]
         return revealed(value, self._values.__getitem__)
 
-    async def origins(self, value: Json) -> list[tuple[tuple[str | int, ...], list[Secret]]]:
-        """Return the place of each reference in a value, and what it may stand for: a secret for each origin that
-        returned it. Raises NoSuchSecret for one that leads nowhere."""
+    async def origins(self, value: Json) -> list[Placed]:
+        """Return the references in a value. Raises NoSuchSecret for one that leads nowhere."""
         await self._find(value)
         return [
             (path, [secret for (each, _), secret in self.known.items() if each == secret_id])

@@ -105,7 +105,6 @@ CREATE TABLE run_texts (id ROW_ID, run_id TEXT NOT NULL, seq BIGINT NOT NULL, wo
 CREATE INDEX run_texts_of_run ON run_texts (run_id, seq);
 """
 TABLES = frozenset(re.findall(r"CREATE TABLE (\w+)", EVERYWHERE))
-OF_EVERY_VERSION = frozenset({"meta", "runs", "events"})
 
 IN_FILE = """
 CREATE VIRTUAL TABLE run_words USING fts5(words, content='run_texts', content_rowid='id', columnsize=0,
@@ -131,7 +130,7 @@ def is_created(connection: Connection, database: Database) -> bool:
     if there.isdisjoint(TABLES) and not (there and database.dialect.alone):
         return False
     missing = ", ".join(sorted(TABLES - there))
-    if not there >= OF_EVERY_VERSION:
+    if not there >= {"meta", "runs", "events"}:
         raise Corrupt(
             f"{database.name} is damaged, or of another program: it has {', '.join(sorted(there)[:3])}, …, but not"
             f" {missing}",
@@ -143,11 +142,11 @@ def is_created(connection: Connection, database: Database) -> bool:
         raise Corrupt(f"{database.name} is damaged: its table meta has no schema version", "restore it from a backup")
     if versions[0] != VERSION or missing:
         found = f"no table {missing}" if versions[0] == VERSION else f"schema {versions[0]}, not {VERSION}"
-        export = "with the version that made it, export its runs: leadhand runs export"
+        older = "with the version that made it, export its runs: leadhand runs export"
         raise StoreError(
             f"{database.name} was made by another version of Leadhand ({found})",
-            "choose a new database with --database (this one was not touched); "
-            f"{'or upgrade: pip install -U leadhand' if versions[0] > VERSION else export}",
+            f"{'upgrade: pip install -U leadhand' if versions[0] > VERSION else older}, and choose a new database with"
+            " --database (this one was not touched)",
         )
     return True
 

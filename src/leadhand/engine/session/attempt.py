@@ -201,9 +201,7 @@ class Attempt:
             return no_such_secret(str(missing)), {}
         if problems := secret_problems(tool, revealed):
             return Failure.of("; ".join(problems), "bad_arguments", FailureClass.INVALID), {}
-        passed_on = {
-            str(path[0]): of[0].words for path, of in found if rules.passes_on(work, turn, position, tool, path, of)
-        }
+        passed_on = rules.passed_on(work, turn, position, tool, found)
         if rules.answer_of(work, turn, position) is not None:
             return None, {}
         never = passed_on and work.definition.approve is ApprovalPolicy.NEVER

@@ -23,12 +23,9 @@ class DraftWriter:
     last ones follow at the end.
     """
 
-    def __init__(
-        self, redactor: Redactor, on_text: Callable[[str], None], seal: Callable[[str], str] | None = None
-    ) -> None:
-        """``seal`` returns a text without its secrets; without one, they are redacted."""
-        self._redactor, self._on_text = redactor, on_text
-        self._seal = seal or redactor.text
+    def __init__(self, redactor: Redactor, on_text: Callable[[str], None], seal: Callable[[str], str]) -> None:
+        """``seal`` returns a text without its secrets."""
+        self._redactor, self._on_text, self._seal = redactor, on_text, seal
         self._start_again()
 
     def write(self, piece: str) -> None:

@@ -5,12 +5,12 @@ A refused call has no entry in the log: after a resume, the same rules refuse it
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from leadhand.core.approval import policy_of
 from leadhand.core.conversation import ToolCall
 from leadhand.core.errors import DENIED, EXPIRED, Failure, FailureClass
-from leadhand.core.secret import OF_MODEL, Secret, declares_secret, is_own, source_of
+from leadhand.core.secret import OF_MODEL, Placed, declares_secret, is_own, source_of
 from leadhand.core.state import CallAnswer
 from leadhand.core.tool import ApprovalPolicy, CallState, Effect, ToolSpec
 from leadhand.core.value import Json
@@ -177,24 +177,24 @@ def needs_approval(work: Work, turns: Sequence[Turn], turn: Turn, position: int,
     return not allowed or _is_repeated(work, turns, turn, position, tool) or is_by_hand(work.state, work.step)
 
 
-def passes_on(
-    work: Work, turn: Turn, position: int, tool: ToolSpec, path: tuple[str | int, ...], secrets: Sequence[Secret]
-) -> bool:
-    """Whether a call with a secret at ``path`` of its arguments needs approval, since it gives the secret to somebody
-    who did not return it.
+def passed_on(work: Work, turn: Turn, position: int, tool: ToolSpec, found: Iterable[Placed]) -> dict[str, str]:
+    """Return the arguments of a call by which it gives secrets to somebody who did not return them, and what these
+    secrets are in words: the call needs approval.
 
     It does not if the schema of the tool declares the argument to be a secret, if a rule of the run allows the tool by
     its name, if a model made the secret up, or if code of the flow wrote it and makes or orders the call.
     """
-    if declares_secret(tool.parameters, path):
-        return False
+    named = work.definition.approve_rules.get(f"tool:{tool.name}") is ApprovalPolicy.AUTO
+    if named and _policy(work, tool) is ApprovalPolicy.AUTO:
+        return {}
     by_code = work.step.kind == "call" or work.worker.loop == "code" or turn.number == 0
     may_have, source = {OF_MODEL, "" if by_code else OF_MODEL}, source_of(tool.origin, args_of(work, turn, position))
-    named = work.definition.approve_rules.get(f"tool:{tool.name}") is ApprovalPolicy.AUTO
-    is_allowed = named and _policy(work, tool) is ApprovalPolicy.AUTO
-    return not (
-        is_allowed or any(each.origin in may_have or (tool.origin and is_own(each, source)) for each in secrets)
-    )
+    passed: dict[str, dict[str, None]] = {}
+    for path, secrets in found:
+        has_it = any(each.origin in may_have or (tool.origin and is_own(each, source)) for each in secrets)
+        if not (has_it or declares_secret(tool.parameters, path)):
+            passed.setdefault(str(path[0]), {})[secrets[0].words] = None
+    return {name: " and ".join(words) for name, words in passed.items()}
 
 
 def _policy(work: Work, tool: ToolSpec) -> ApprovalPolicy:
