@@ -13,9 +13,9 @@ import pytest
 from engine.fakes import FakeModels, calls
 from engine.mail_service import KEY, TOKEN, Services, everything_but_the_table, passing, reference
 from engine.worlds import ask, plan
-from leadhand.core.events import ApprovalRequested, StepRequested
+from leadhand.core.events import ApprovalRequested, StepRequested, ToolCallReturned
 from leadhand.core.run import RunStatus
-from leadhand.core.secret import REFERENCE
+from leadhand.core.secret import REFERENCE, has_secret
 from leadhand.core.tool import Effect, PinnedOperation
 from leadhand.core.worker import Worker as StepWorker
 from leadhand.engine.log import RunLog
@@ -144,6 +144,19 @@ async def test_a_secret_gets_nowhere_by_another_worker(open_world: Any, by: str)
     (asked,) = await world.events(ApprovalRequested)
     assert asked.approval.tool == "post_message"
     assert TOKEN not in everything_but_the_table(world)
+
+
+async def test_a_number_that_a_call_was_given_is_no_number_in_its_result(open_world: Any):
+    services = Services()
+    services.returns = {"pin_secret": 48_392}
+    same: dict[str, Any] = {"effect": "pure", "origin": "mcp:mail"}
+    echo = Tool.from_schema("echo", "Echo.", {"type": "object"}, lambda args, _: {"n": args["n"], "m": 7}, **same)
+    world = open_world(passing("echo", n="REF"), [services.tool("mail_login"), echo])
+    await world.run()
+    (_, echoed) = await world.events(ToolCallReturned)
+    assert has_secret(echoed.raw["n"])
+    assert echoed.raw["m"] == 7
+    assert "48392" not in everything_but_the_table(world)
 
 
 async def test_a_person_sees_each_source_of_secrets_that_go_somewhere_together(open_world: Any):
