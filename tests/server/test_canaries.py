@@ -164,9 +164,12 @@ async def test_a_defect_in_the_middle_of_a_request_tells_the_log_no_secret(
     assert "ZeroDivisionError" in log.getvalue()
 
 
-async def test_a_secret_in_the_instructions_of_a_run_shows_nowhere(serve: OpenServer, home: Path, bank: None) -> None:
+async def test_a_secret_in_the_instructions_the_name_or_a_tag_of_a_run_shows_nowhere(
+    serve: OpenServer, home: Path, bank: None
+) -> None:
     served = await serve()
-    body = {"request": "measure Paris", "instructions": {"work": f"{CANARY} or {PATTERN}."}}
+    named = {"name": f"with {PATTERN}", "tags": {"key": PATTERN}}
+    body = {"request": "measure Paris", "instructions": {"work": f"{CANARY} or {PATTERN}."}, **named}
     run_id = (await served.door.post("/api/runs", body)).json()["run_id"]
     await served.door.over(run_id)
     said, kept = await said_by(served, run_id), kept_in(home)
