@@ -7,7 +7,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from memory_store import MemoryStore
 from pydantic import SecretStr
@@ -121,6 +121,8 @@ def known(run_id: str = "run_1") -> RunSecrets:
     return RunSecrets(MemoryStore(FixedClock()), run_id, Redactor(["correct horse battery staple"]))
 
 
+@example('{"password":"00000000","n":"00000000"}')
+@example({"n": "00000000", "password": "00000000"})
 @given(VALUES)
 async def test_what_comes_from_a_tool_comes_back_exactly(value: Any):
     """Its secrets, whatever looks like a reference, and data with the key that others use for secrets."""

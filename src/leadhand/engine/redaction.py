@@ -207,13 +207,19 @@ class Sealing:
         clean = self.payload(value)
         return value if clean == value else clean
 
-    def payload(self, payload: Json, name: str = "") -> Json:
-        """Return JSON with its secrets sealed, including fields with the name of a secret."""
+    def payload(self, payload: Json) -> Json:
+        """Return JSON with its secrets sealed, wherever they stand: also those in fields with the name of a secret."""
+        clean = self._payload(payload)
+        while clean != payload and clean != (again := self._own._payload(clean)):
+            clean = again
+        return clean
+
+    def _payload(self, payload: Json, name: str = "") -> Json:
         if isinstance(payload, dict):
             fields = cast("dict[str, Any]", payload)
-            return {self.text(key): self.payload(inner, key) for key, inner in fields.items()}
+            return {self.text(key): self._payload(inner, key) for key, inner in fields.items()}
         if isinstance(payload, list):
-            return [self.payload(inner, name) for inner in cast("list[Any]", payload)]
+            return [self._payload(inner, name) for inner in cast("list[Any]", payload)]
         if payload is None or isinstance(payload, bool) or payload == "":
             return payload
         if _FIELD_NAME.search(name) and (self._foreign or not has_secret(payload)):

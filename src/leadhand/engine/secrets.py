@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import json
+from collections import ChainMap
 from collections.abc import Iterable
 
 from leadhand.core.secret import (
@@ -101,7 +102,8 @@ class RunSecrets:
                 self.add([Secret(secret_id, of, tool, written)])
             return reference_to(secret_id)
 
-        return Sealing(self._redactor, seal, self._values, {**self.forms, **dict.fromkeys(given)}, foreign=foreign)
+        others = ChainMap(dict.fromkeys(given), self.forms)  # also those that are found meanwhile
+        return Sealing(self._redactor, seal, self._values, others, foreign=foreign)
 
     def named_in(self, written: Iterable[str | bytes]) -> tuple[Secret, ...]:
         """Return the secrets to which texts refer, to write them with these texts."""
