@@ -9,8 +9,6 @@ export interface paths {
     readonly get: {
       readonly parameters: {
         readonly query?: {
-          readonly cursor?: string | null;
-          readonly limit?: number;
           readonly run_id?: string | null;
         };
       };
@@ -25,20 +23,6 @@ export interface paths {
   };
   readonly "/api/approvals/{approval_id}": {
     readonly parameters: {};
-    readonly get: {
-      readonly parameters: {
-        readonly path: {
-          readonly approval_id: string;
-        };
-      };
-      readonly responses: {
-        readonly 200: {
-          content: {
-            readonly "application/json": components["schemas"]["ApprovalCard"];
-          };
-        };
-      };
-    };
     readonly post: {
       readonly parameters: {
         readonly path: {
@@ -967,6 +951,7 @@ export interface components {
       readonly attempt: string;
       readonly by: string;
       readonly by_hand: boolean;
+      readonly called?: string;
       readonly edited?: boolean;
       readonly effect: components["schemas"]["Effect"];
       readonly expires_at: string | null;
@@ -980,6 +965,8 @@ export interface components {
       ])[];
       readonly reason: string;
       readonly status: components["schemas"]["ApprovalStatus"];
+      readonly summary?: string;
+      readonly target?: string;
       readonly tool: string;
     };
     readonly ApprovalAnswered: {
@@ -1012,7 +999,7 @@ export interface components {
       readonly by: string;
       readonly by_hand: boolean;
       readonly call_id: string;
-      readonly driven: boolean;
+      readonly called?: string;
       readonly edited?: boolean;
       readonly effect: components["schemas"]["Effect"];
       readonly expires_at: string | null;
@@ -1028,6 +1015,8 @@ export interface components {
       readonly request: string;
       readonly run_id: string;
       readonly status: components["schemas"]["ApprovalStatus"];
+      readonly summary?: string;
+      readonly target?: string;
       readonly tool: string;
     };
     /** @enum {string} */
@@ -1043,7 +1032,6 @@ export interface components {
     };
     readonly ApprovalsList: {
       readonly approvals: readonly components["schemas"]["ApprovalCard"][];
-      readonly next_cursor: string | null;
     };
     /** @enum {string} */
     readonly ApprovalStatus: "pending" | "approved" | "denied" | "expired" | "consumed";
@@ -1458,6 +1446,7 @@ export interface components {
       readonly class: components["schemas"]["FailureClass"];
       readonly message: string;
       readonly next_action: string;
+      readonly not_made?: boolean;
       readonly retry_after_s: number | null;
       readonly short_of?: components["schemas"]["Money"] | null;
       readonly type: string;
@@ -1791,8 +1780,10 @@ export interface components {
       readonly reason?: string;
     };
     readonly PinnedOperation: {
+      readonly description?: string;
       readonly effect: components["schemas"]["Effect"];
       readonly fingerprint: string;
+      readonly target?: string;
     };
     readonly Plan: {
       readonly sections: readonly components["schemas"]["Section"][];
@@ -1950,6 +1941,7 @@ export interface components {
       readonly by: string;
       readonly by_hand: boolean;
       readonly call_id: string;
+      readonly called?: string;
       readonly edited?: boolean;
       readonly effect: components["schemas"]["Effect"];
       readonly expires_at: string | null;
@@ -1962,6 +1954,8 @@ export interface components {
       };
       readonly reason: string;
       readonly status: components["schemas"]["ApprovalStatus"];
+      readonly summary?: string;
+      readonly target?: string;
       readonly tool: string;
     };
     readonly RunChanged: {
@@ -2640,6 +2634,7 @@ export interface components {
       readonly polling: boolean;
       readonly rate?: string;
       readonly retries: number;
+      readonly target?: string;
       readonly timeout_s: number;
       readonly toolset: string;
       readonly version?: string;

@@ -150,8 +150,7 @@ class Run(Answering, Generic[ValueT]):
                 self._asked[name] = asyncio.ensure_future(self._ask(self._on_approval, approval))
 
     async def _ask(self, on_approval: OnApproval, approval: Approval) -> None:
-        driven = self._driving is not None and not self._driving.done()
-        asked = OpenApproval.of(self._state, approval, driven=driven)
+        asked = OpenApproval.of(self._state, approval)
         if asked.expired or self._state.approvals.get(approval.approval_id) != approval:
             return
         if inspect.iscoroutinefunction(on_approval):

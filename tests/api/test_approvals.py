@@ -78,7 +78,7 @@ async def test_questions_of_all_runs_are_listed_newest_first_and_answered(lead_o
         asked = await lead.approvals()
         assert [each.run_id for each in asked] == [second, first]
         assert asked[0].approval.args == {"to": "Ann"}
-        assert (asked[0].request, asked[0].driven, asked[0].expired) == ("pay them", False, False)
+        assert (asked[0].request, asked[0].expired) == ("pay them", False)
 
         await lead.approve(asked[0], reason="go on")
         await lead.deny(asked[1].id, reason="no")
@@ -100,7 +100,6 @@ async def test_the_process_that_drives_a_run_goes_on_when_another_answers(lead_o
     ):
         run = await driver.start("pay and look")
         (asked,) = await until(other.approvals, bool)
-        assert asked.driven
         await other.approve(asked.id)
         await until(run.approvals, lambda left: not left)
         bank.gate.set()

@@ -36,6 +36,8 @@ async def test_a_subtask_calls_an_operation_and_a_person_approves_what_happens_o
         assert api.lines == ["GET /pet/findByStatus"]
         (asked,) = await lead.approvals()
         assert (asked.approval.tool, asked.approval.args, asked.approval.effect) == ("addPet", {"body": PET}, "once")
+        assert asked.approval.target == f"POST {api.url}/pet"
+        assert asked.approval.summary == "Add a new pet to the store"
         await lead.approve(asked.id)
         answer = await (await lead.resume(run.run_id)).answer()
     assert answer.status is RunStatus.SUCCEEDED
@@ -67,19 +69,44 @@ async def test_a_call_among_many_is_approved_by_its_operation(api: Api, home: Pa
     script = [search, call("get_animal", uid="x"), call("post_animal_search"), call("post_animal_search", pageNumber=1)]
     models = ScriptedModel([*script, call("post_book_search"), says("Done.")])
     sources = [openapi(star_trek(tmp_path), base_url=api.url, name="trek")]
-    asked: list[str] = []
+    asked: list[tuple[str, str]] = []
     async with Leadhand(models=models, tools=sources, home=home, check="off") as lead:
         run = await lead.start("Find animals.", flow="solo")
         while (await run.wait()).status is RunStatus.WAITING:
             (each,) = await lead.approvals()
-            asked.append(each.approval.args["operation"])
+            asked.append((each.approval.called, each.approval.target.removeprefix(f"POST {api.url}")))
             await run.approve(each.id, always=True)
             run = await lead.resume(run.run_id)
         answer = await run.answer()
     assert answer.status is RunStatus.SUCCEEDED
-    assert asked == ["post_animal_search", "post_book_search"]
+    operations = {"post_animal_search": "/animal/search", "post_book_search": "/book/search"}
+    assert asked == [(f"trek_call.{name}", path) for name, path in operations.items()]
     assert [each["tool"] for each in answer.document["done"]] == ["trek_call"] * 3
     assert api.lines == ["GET /animal", *["POST /animal/search"] * 2, "POST /book/search"]
+
+
+@pytest.mark.parametrize("is_asked", [True, False], ids=["after it was asked for", "before it is asked for"])
+async def test_an_operation_that_changed_is_refused_before_a_person_is_asked_if_that_is_known(
+    api: Api, home: Path, tmp_path: Path, is_asked: bool
+) -> None:
+    api.answers["*"] = [PET]
+    document = tmp_path / "pets.json"
+    document.write_text(PETSTORE.read_text())
+    needs = {} if is_asked else {"needs": [0]}
+    plan = plans(subtask("look", "findPetsByStatus", status=["sold"]), subtask("add", "addPet", body=PET, **needs))
+    models = ScriptedModel(plan=[plan, plans(subtask("look", "findPetsByStatus", status=["sold"]))], lenient=True)
+    rules = {"tool:findPetsByStatus": ApprovalPolicy.ASK, "*": ApprovalPolicy.ASK}
+    async with Leadhand(models=models, tools=[openapi(document, base_url=api.url)], home=home, approve=rules) as lead:
+        run = await lead.start("Add a pet like the sold ones.")
+        await run.wait()
+        document.write_text(PETSTORE.read_text().replace("Add a new pet to the store", "Delete the store"))
+        await (await lead.start("Look.")).wait()  # it reads the document anew
+        for each in await run.approvals():
+            await run.approve(each)
+        answer = await (await lead.resume(run.run_id)).answer()
+    assert [each.tool for each in run.state.approvals.values()] == ["findPetsByStatus", "addPet"][: 1 + is_asked]
+    assert (answer.status, answer.done, api.lines) == (RunStatus.PARTIAL, (), ["GET /pet/findByStatus"])
+    assert "find out" not in answer.gaps[0].next_action
 
 
 @pytest.mark.parametrize("is_ordered", [True, False])

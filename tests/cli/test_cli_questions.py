@@ -117,12 +117,19 @@ def question(**more: Any) -> OpenApproval:
             "approval_id": "wo-001.0/t0/c0",
             "attempt": "wo-001.0/a1",
             "tool": "mail",
+            "called": "mail",
             "args": {"to": "Ann"},
             "effect": Effect.ONCE,
             **more,
         }
     )
-    return OpenApproval(run_id="run_1", request="write to Ann", asked_at=NOON, driven=False, approval=approval)
+    return OpenApproval(run_id="run_1", request="write to Ann", asked_at=NOON, approval=approval)
+
+
+def test_a_card_says_where_the_call_goes_and_hides_nothing_that_its_source_says() -> None:
+    shown = card(question(target="POST https://example.org/mail", summary="Send\u202e mail"), NOON, width=None)
+
+    assert shown[:2] == ["  calls   POST https://example.org/mail", r"  about   Send\u202e mail"]
 
 
 def test_nothing_hides_in_an_argument() -> None:

@@ -43,7 +43,7 @@ def waiting(*calls: str, key: str = "a", history: History | None = None, **more:
 def asks(
     history: History, name: str, attempt: str, tool: str = "send", timeout_s: float | None = None, **more: Any
 ) -> bool:
-    asked = Approval(approval_id=name, attempt=attempt, tool=tool, args={}, effect=Effect.ONCE, **more)
+    asked = Approval(approval_id=name, attempt=attempt, tool=tool, called=tool, args={}, effect=Effect.ONCE, **more)
     return history.command(do.Ask(asked, timeout_s))
 
 

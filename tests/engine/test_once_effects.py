@@ -12,9 +12,11 @@ from memory_store import MemoryStore
 from engine.fakes import FakeModels, FixedClock, calls
 from engine.tools import Bench, refusal
 from engine.worlds import ask, plan
+from leadhand.app.export.outcome import done_calls
 from leadhand.app.runtime.clock import SystemClock
 from leadhand.core.conversation import ToolMessage
-from leadhand.core.errors import Failure, FailureClass, Fenced, StoreError
+from leadhand.core.decide.requests import repeated
+from leadhand.core.errors import Failure, FailureClass, Fenced, StoreError, ToolError
 from leadhand.core.events import AttemptReturned, RunChanged, RunRequested, ToolCallBegan
 from leadhand.core.limits import Limits
 from leadhand.core.run import RunStatus
@@ -70,6 +72,21 @@ async def test_where_nobody_is_to_be_asked_a_call_in_doubt_is_a_gap_that_says_so
     (gap,) = state.finished.gaps
     assert state.steps["wo-001.0"].failure.type == INDETERMINATE
     assert gap.reason == state.steps["wo-001.0"].failure.message
+
+
+@pytest.mark.parametrize(("class_", "made"), [("unavailable", 1), ("invalid", 1), ("transient", 3)])
+async def test_a_call_that_was_certainly_not_made_leaves_nothing_to_find_out(open_world: Any, class_: str, made: int):
+    bench = Bench()
+    error = ToolError("no line", type="away", class_=class_, not_made=True)
+    pay = bench.broken(error, name="pay", effect="once", approval="auto", retries=2)
+    state = await open_world(FakeModels(plan(ask("a", "pay")), work=GIVE_UP), [pay]).run()
+
+    assert bench.counts["pay"] == made
+    step = state.steps["wo-001.0"]
+    assert (state.status, step.failure.type, step.acted) == (RunStatus.FAILED, "away", False)
+    assert [gap.next_action for gap in state.finished.gaps] == [step.failure.next_action]
+    assert [*done_calls(state)] == []
+    assert repeated(state) == [step.key], "no person has to confirm a retry"
 
 
 async def doubtful(open_world: Any, bench: Bench, **more: Any) -> Any:

@@ -92,6 +92,13 @@ async def add_tool(context: Context) -> str:
     return "there is another tool"
 
 
+@server.tool(annotations=ToolAnnotations(read_only_hint=True))
+def stop_payments() -> str:
+    """Offer `pay` no more."""
+    server.remove_tool("pay")
+    return "nobody pays any more"
+
+
 if "changed" in WORDS:
     server.remove_tool("pay")
 

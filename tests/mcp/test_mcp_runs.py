@@ -54,6 +54,10 @@ async def test_a_run_records_each_tool_as_the_server_gave_it_and_the_protocol(tm
 async def test_a_tool_that_changed_since_the_plan_is_not_called(tmp_path: Path, home: Path) -> None:
     async with lead_with(home, ours(str(tmp_path)), PAY, approve="ask") as lead:
         run_id = (await lead.run("Pay 3")).run_id
+        (asked,) = await lead.approvals()
+        assert asked.approval.called == "pay"
+        assert asked.approval.target.startswith("pay of the MCP server ours (")
+        assert asked.approval.summary == "Pay an amount; half of it is gone if this process dies meanwhile."
     async with lead_with(home, ours(str(tmp_path), "changed"), PAY) as lead:
         run = await lead.resume(run_id)
         await approved(lead, run)
@@ -61,7 +65,21 @@ async def test_a_tool_that_changed_since_the_plan_is_not_called(tmp_path: Path, 
         failure = run.state.steps["wo-001.0"].failure
     assert failure is not None
     assert (failure.class_, failure.type) == (FailureClass.UNAVAILABLE, "tool_changed")
-    assert answer.status is not RunStatus.SUCCEEDED
+    assert failure.not_made
+    assert (answer.status, answer.done) == (RunStatus.FAILED, ())
+    assert [each.next_action for each in answer.gaps] == [failure.next_action], "there is nothing to find out"
+    assert not notes(tmp_path, "pay")
+
+
+async def test_nobody_is_asked_to_approve_a_tool_that_has_changed_meanwhile(tmp_path: Path, home: Path) -> None:
+    pay = {**PAY, "args": {**PAY["args"], "needs": [0]}}
+    async with lead_with(home, ours(str(tmp_path)), {"tool": "stop_payments"}, pay, approve="ask") as lead:
+        run = await lead.start("Stop payments, then pay 3")
+        answer = await run.answer()
+        failure = run.state.steps["wo-001.1"].failure
+    assert (answer.status, run.state.approvals) == (RunStatus.PARTIAL, {})
+    assert failure is not None
+    assert (failure.type, failure.not_made, answer.done) == ("tool_changed", True, ())
     assert not notes(tmp_path, "pay")
 
 

@@ -32,7 +32,7 @@ async def test_a_question_shows_what_is_asked_and_a_yes_lets_the_run_go_on(api: 
     assert card["args"] == {"to": "Ann"}
     assert (card["run_id"], card["request"], card["asked_for"]) == (run_id, "pay Ann", "wo-001.0")
     assert card["expires_at"] is None
-    assert (await api.get(f"/api/approvals/{card['approval_id']}")).json() == card
+    assert (card["called"], card.get("target"), card["summary"]) == ("pay", None, "Pay somebody.")
     assert office.calls == {}
 
     approver = await api.key("ann", Scope.APPROVE, Scope.READ_ALL)
@@ -135,7 +135,6 @@ async def test_a_question_is_named_whole_so_that_an_answer_is_bound_to_what_was_
     run_id = await api.started("pay Ann")
     (card,) = await api.asked(run_id)
     for name in (card["approval_id"][:4], run_id, f"{run_id}:{card['call_id'].replace('/', '%2F')}"):
-        assert (await api.get(f"/api/approvals/{name}")).status_code == 404
         assert (await api.post(f"/api/approvals/{name}", {"decision": "approve"})).status_code in (404, 409)
     assert office.calls == {}
     assert await api.asked(run_id) == [card]
@@ -158,7 +157,6 @@ async def test_a_question_that_expires_while_the_run_rests_is_a_no(open_door: Op
     assert datetime.now(UTC) >= expires
     late = await api.post(f"/api/approvals/{card['approval_id']}", {"decision": "approve"})
     assert late.status_code == 409
-    assert (await api.get(f"/api/approvals/{card['approval_id']}")).status_code == 404
 
 
 @pytest.mark.parametrize("scopes", [(Scope.READ_ALL,), (Scope.RUN, Scope.READ_ALL)])
@@ -183,24 +181,13 @@ async def test_an_answer_that_is_none_is_refused(api: Door, body: dict[str, Any]
     assert (await api.post(f"/api/approvals/{card['approval_id']}", body)).status_code == 422
 
 
-async def test_open_approvals_come_in_pages_whose_cursors_outlive_their_approvals(api: Door) -> None:
+async def test_open_approvals_come_newest_first_of_all_runs_or_of_one(api: Door) -> None:
     for who in ("Ann", "Ben", "Cem"):
         run_id = await api.started(f"pay {who}")
         await api.asked(run_id)
     every = (await api.get("/api/approvals")).json()
     names = [card["args"]["to"] for card in every["approvals"]]
-    assert (names, every["next_cursor"]) == (["Cem", "Ben", "Ann"], None)
+    assert names == ["Cem", "Ben", "Ann"]
     assert await api.asked(run_id) == every["approvals"][:1]
     missing = await api.get("/api/approvals", params={"run_id": "run_nobody"})
     assert (missing.status_code, missing.json()["code"]) == (404, "no_such_run")
-
-    page = (await api.get("/api/approvals", params={"limit": 2})).json()
-    assert page["approvals"] == every["approvals"][:2]
-    answered = await api.post(f"/api/approvals/{page['approvals'][1]['approval_id']}", {"decision": "deny"})
-    assert answered.status_code == 200
-    rest = (await api.get(f"/api/approvals?limit=2&cursor={page['next_cursor']}")).json()
-    assert ([card["args"]["to"] for card in rest["approvals"]], rest["next_cursor"]) == (["Ann"], None)
-    for wrong in ("x", "2026-11-23_1a2b3c4d", "1a2b3c4d"):
-        refused = await api.get("/api/approvals", params={"cursor": wrong})
-        assert (refused.status_code, refused.json()["code"]) == (422, "invalid")
-    assert (await api.get("/api/approvals", params={"limit": 0})).status_code == 422

@@ -78,6 +78,7 @@ async def test_a_waiting_run_says_what_it_asks_and_continues_with_the_answer(
         [asked] = waiting["asked"]
         assert (waiting["status"], asked["kind"], asked["choices"]) == ("waiting", "call", ["approve", "deny"])
         assert '{"to": "Ann"' in asked["text"]
+        assert "Pay somebody." in asked["text"]
         assert await call(client, "run_status", run_id=waiting["run_id"], wait_seconds=0) == waiting
 
         refused = await client.call_tool("answer_question", {"run_id": waiting["run_id"], "answer": "perhaps"})

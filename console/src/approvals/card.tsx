@@ -2,6 +2,7 @@
 
 import { useId, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { post } from "../api.ts";
+import { exact } from "../formats.ts";
 import { may } from "../session.ts";
 import { openApprovals } from "../shell/open_approvals.ts";
 import { announce } from "../ui/announce.tsx";
@@ -104,7 +105,7 @@ export function ApprovalCard(props: ApprovalCardProps) {
     onDone();
   });
 
-  const subject = card.kind === "plan" ? "the plan" : card.tool;
+  const subject = card.called || "the plan";
   const buttons = BUTTONS[card.kind];
 
   // The keys act on the focused card only, so that nothing is approved by accident.
@@ -145,7 +146,7 @@ export function ApprovalCard(props: ApprovalCardProps) {
         <Heading id={heading}>
           {!open && `${answer}: `}
           {open && OPENING[card.kind]}
-          {card.kind === "plan" ? subject : <code>{card.tool}</code>}
+          {card.kind === "plan" ? subject : <code>{exact(subject)}</code>}
           {open && card.kind === "effect" && " go through"}
           {title}
           {open && "?"}

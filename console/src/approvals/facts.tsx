@@ -16,6 +16,12 @@ export function Facts({ card, within }: { card: ApprovalCard; within: boolean })
     : "the run";
   return (
     <dl class="facts">
+      {card.target && (
+        <Fact name="Calls">
+          <code>{exact(card.target)}</code>
+        </Fact>
+      )}
+      {card.summary && <Fact name="About">{exact(card.summary)}</Fact>}
       {card.kind !== "plan" && (
         <Fact name="Effect">
           <EffectMark effect={card.effect} />

@@ -113,7 +113,6 @@ function Figures({ store }: { store: RunStore }) {
       </Figure>
       <Figure word="Usage">
         {count(spend.requests, "request")}, {count(spend.tokens, "token")}
-        {cacheWords(spend.cached_tokens, spend.cache_write_tokens)}
       </Figure>
     </div>
   );
@@ -146,15 +145,6 @@ function Workers({ view }: { view: RunView }) {
       ))}
     </>
   );
-}
-
-/** How many of the tokens providers read from and wrote to their caches: ` (800 cached)`. */
-function cacheWords(read = 0, written = 0): string {
-  const parts = [
-    ...(read > 0 ? [`${read.toLocaleString("en")} cached`] : []),
-    ...(written > 0 ? [`${written.toLocaleString("en")} written to cache`] : []),
-  ];
-  return parts.length > 0 ? ` (${parts.join(", ")})` : "";
 }
 
 function Figure({ word, children }: { word: string; children: preact.ComponentChildren }) {

@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
+from .text import line
 from .tool import ApprovalPolicy, Effect, ToolSpec
 from .value import ByName, Value, unset
 
@@ -49,6 +50,8 @@ class Approval(Value):
     carried out. ``asked_for`` names the subtask, ``origins`` the source of each argument. At ``expires_at`` it counts
     as denied. ``by_hand``: a person chose the arguments, so an approval of the tool for the whole run does not cover
     it. Who approved it ``edited`` the arguments. ``hook`` changed the call or asks for approval, for ``hook_reason``.
+    ``called`` is what an approval for the whole run covers: the tool, or one operation of it. ``target`` says where the
+    call goes, and ``summary`` what its tool says of itself, as :func:`described` has them.
     """
 
     approval_id: str
@@ -68,6 +71,19 @@ class Approval(Value):
     by_hand: bool = False
     hook: str = Field(default="", exclude_if=operator.not_)
     hook_reason: str = Field(default="", exclude_if=operator.not_)
+    called: str = Field(default="", exclude_if=operator.not_)
+    target: str = Field(default="", exclude_if=operator.not_)
+    summary: str = Field(default="", exclude_if=operator.not_)
+
+
+def described(tool: ToolSpec, args: dict[str, Any]) -> dict[str, Any]:
+    """Return what a card shows of a call besides its arguments, as fields of :class:`Approval`."""
+    made = tool.called_with(args)
+    return {
+        "called": tool.approved_as(args),
+        "target": line(made.target),
+        "summary": line(made.description.strip().partition("\n")[0]),
+    }
 
 
 def policy_of(tool: ToolSpec, policy: ApprovalPolicy, rules: dict[str, ApprovalPolicy]) -> ApprovalPolicy:

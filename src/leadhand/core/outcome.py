@@ -10,7 +10,7 @@ from .events import RunFinished
 from .run import CitedSource, Gap, RunDefinition, RunStatus, StepStatus
 from .state import RunState, StepState
 from .text import is_blank
-from .tool import ASKS_PERSON, INDETERMINATE, CallState
+from .tool import INDETERMINATE, CallState
 from .value import Json, is_list, is_object
 from .words import failures as words
 from .words.failures import unproven, written_call
@@ -82,13 +82,11 @@ def _folded(value: Json) -> Json:
 
 
 def made_calls(step: StepState) -> tuple[CallState, ...]:
-    """Return the calls of a step without their data, those that began and whose end was not seen among them.
-
-    One whose tool asked a person first was not made then.
-    """
+    """Return the calls of a step without their data, those that began and whose end was not seen among them, but for
+    those that were certainly not made."""
     ordered = step.step.subtask.args if step.step.subtask is not None else None
     now = () if step.closed else (call.short(ordered) for call in (*step.evidence, *step.running))
-    return tuple(call for call in (*step.made, *now) if call.failure is None or call.failure.type != ASKS_PERSON)
+    return tuple(call for call in (*step.made, *now) if not call.not_made)
 
 
 def with_evidence(data: ResultData, used: tuple[str, ...], evidence: Sequence[CallState]) -> ResultData:

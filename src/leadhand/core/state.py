@@ -228,7 +228,8 @@ class StepState(NamedTuple):
     @property
     def has_acted(self) -> bool:
         """Whether a call with effect ``once`` was made, or may have been."""
-        return self.acted or any(call.effect is Effect.ONCE for call in (*self.evidence, *self.running))
+        calls = (*self.evidence, *self.running)
+        return self.acted or any(call.effect is Effect.ONCE and not call.not_made for call in calls)
 
 
 _PLACES = {name: place for place, name in enumerate(StepState._fields)}

@@ -155,6 +155,8 @@ class PinnedOperation(Value):
 
     effect: Effect
     fingerprint: str
+    target: str = Field(default="", exclude_if=operator.not_)
+    description: str = Field(default="", exclude_if=operator.not_)
 
 
 class ToolSpec(Value):
@@ -169,12 +171,13 @@ class ToolSpec(Value):
     argument ``operation``; its own effect is the strongest one of theirs.
     ``concurrency`` is how many of its calls go on at once and ``rate`` how many begin in a span of time (``10/s``), in
     all processes of a store. ``cache_s`` is how long a result is used again, in seconds, unless the ``version`` of its
-    code changes.
+    code changes. ``target`` says where a call goes, for the person who is asked: ``POST https://example.org/pets``.
     """
 
     name: str
     description: str
     parameters: dict[str, Any]
+    target: str = Field(default="", exclude_if=operator.not_)
     effect: Effect = Effect.PURE
     timeout_s: float = Field(default=30.0, gt=0, allow_inf_nan=False)
     retries: int = Field(default=2, ge=0)
@@ -193,12 +196,11 @@ class ToolSpec(Value):
     operations: dict[str, PinnedOperation] = Field(default={}, exclude_if=operator.not_)
 
     def called_with(self, args: Mapping[str, Json]) -> "ToolSpec":
-        """Return the tool as it is for a call with these arguments: with the effect of the operation that they name."""
+        """Return the tool as it is for a call with these arguments: as the operation that they name, if it has some."""
         found = self.operations.get(name := text_of(args.get("operation")))
         if found is None:
             return self
-        of_operation = {"effect": found.effect, "fingerprint": found.fingerprint}
-        return self.model_copy(update={**of_operation, "import_path": f"{self.import_path}.{name}"})
+        return self.model_copy(update={**dict(found), "import_path": f"{self.import_path}.{name}"})
 
     def approved_as(self, args: Mapping[str, Json]) -> str:
         """Return what an approval of a call for the whole run covers: the tool, or the operation that it names."""
@@ -323,6 +325,11 @@ class CallState(NamedTuple):
     def seen(self) -> bool:
         """Whether its end was seen."""
         return self.over and (self.failure is None or self.failure.type != INDETERMINATE)
+
+    @property
+    def not_made(self) -> bool:
+        """Whether it was certainly not made."""
+        return self.failure is not None and self.failure.not_made
 
     @property
     def acted(self) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from datetime import datetime
 
 from leadhand.core import decide as do
-from leadhand.core.approval import EFFECT, Approval, Question
+from leadhand.core.approval import EFFECT, Approval, Question, described
 from leadhand.core.ids import asking_call, place_of
 from leadhand.core.state import RunState
 from leadhand.core.text import is_said
@@ -49,7 +49,7 @@ def _asked_by_tool(state: RunState, key: str, call: OpenCall) -> Iterator[do.Com
 
 def _question(state: RunState, key: str, attempt: str, call: OpenCall) -> Approval:
     """Return the approval request of an open call of a parked attempt."""
-    tool = state.tools[call.tool].called_with(call.args)
+    tool = state.tools[call.tool]
     step = state.steps[key].step
     return Approval(
         approval_id=call.call_id,
@@ -57,7 +57,7 @@ def _question(state: RunState, key: str, attempt: str, call: OpenCall) -> Approv
         attempt=attempt,
         tool=call.tool,
         args=call.args,
-        effect=tool.effect,
+        effect=tool.called_with(call.args).effect,
         asked_for=step.name if step.parent is None else key,
         origins={
             name: f"the hook {call.hook}" if name in call.changed else _origin(state, key, name, call)
@@ -67,6 +67,7 @@ def _question(state: RunState, key: str, attempt: str, call: OpenCall) -> Approv
         by_hand=call.kind == "approval" and is_by_hand(state, step),
         hook=call.hook,
         hook_reason=call.reason,
+        **described(tool, call.args),
     )
 
 

@@ -21,11 +21,10 @@ from typing import Any, TypeVar
 
 from leadhand.core.errors import Failure, FailureClass
 from leadhand.engine.tool_returns import described
-from leadhand.flows.seam.passes import blocked, waits_at
+from leadhand.flows.seam.passes import OURS, blocked, waits_at
 
 _T = TypeVar("_T")
 
-OURS = Path(__file__).parents[1]
 CLEARING_UP_S = 1.0
 """Seconds that cancelled code has for cleaning up."""
 _UNREACHABLE = (errno.EHOSTDOWN, errno.EHOSTUNREACH, errno.ENETDOWN, errno.ENETUNREACH)
@@ -119,7 +118,7 @@ async def _without_exit(call: Awaitable[Any]) -> Any:
 def watched(call: Coroutine[Any, Any, Any], tell: Callable[[str], None]) -> Generator[Any, Any, Any]:
     """Await a coroutine, and ``tell`` at which lines it blocked the loop."""
     error: BaseException | None = None
-    line = waits_at(call, ours=str(OURS))
+    line = waits_at(call, ours=OURS)
     while True:
         began = time.monotonic()
         try:
@@ -127,7 +126,7 @@ def watched(call: Coroutine[Any, Any, Any], tell: Callable[[str], None]) -> Gene
         except StopIteration as stop:
             return stop.value
         finally:
-            after = waits_at(call, ours=str(OURS))
+            after = waits_at(call, ours=OURS)
             if slow := blocked(line if after == "?" else after, time.monotonic() - began, HOW):
                 tell(slow)
             line = after

@@ -8,8 +8,9 @@ from typing import Any
 
 from pydantic_core import PydanticSerializationError, from_json, to_json
 
+from leadhand.core.artifact import digest_of
 from leadhand.core.errors import FailureClass, ToolError
-from leadhand.core.tool import TOOL_ERROR, AskPerson, Delegate, ToolReturn
+from leadhand.core.tool import TOOL_ERROR, Ask, AskPerson, Delegate, ToolReturn, WriteArtifact
 from leadhand.core.value import DEEPEST, Value, fitting, json_problem, one_line
 from leadhand.engine.gate import schema_flaw, schema_problems
 
@@ -101,6 +102,18 @@ def _outgrows(value: object, most: int, *, plain: bool = False) -> bool:
         elif isinstance(part, Iterator):
             raise _not_json("has a generator in it, whose items are read only once: return a list of them")
     return size > most
+
+
+def kept_asks(asks: tuple[Ask, ...]) -> tuple[tuple[Ask, ...], dict[str, bytes]]:
+    """Return a tool's asks for the log, and the content of the artifacts among them by digest."""
+    kept, contents = list[Ask](), dict[str, bytes]()
+    for ask in asks:
+        if isinstance(ask, WriteArtifact) and ask.content is not None:
+            content = ask.content.encode()
+            contents[digest := digest_of(content)] = content
+            ask = ask.evolve(content=None, digest=digest, size=len(content))
+        kept.append(ask)
+    return tuple(kept), contents
 
 
 def described(error: BaseException) -> str:

@@ -105,13 +105,17 @@ Check = Callable[[Mapping[str, Json], Caller], object]
 
 
 class BoundTool(Protocol):
-    """A tool with its code, and its own ``check`` of calls, if any."""
+    """A tool with its code, its own ``check`` of calls, if any, and what can ``confirm`` that its source still offers
+    it, which raises ToolError otherwise."""
 
     @property
     def name(self) -> str: ...
 
     @property
     def check(self) -> Check | None: ...
+
+    @property
+    def confirm(self) -> Callable[[], Awaitable[object]] | None: ...
 
     @property
     def is_async(self) -> bool:

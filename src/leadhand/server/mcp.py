@@ -116,12 +116,13 @@ class Asked(Document):
         """Return an approval as a question."""
         args = json.dumps(asked.args, ensure_ascii=False)
         says, choices = {
-            "call": (f"May {asked.tool} be called with {args}?", ("approve", "deny")),
+            "call": (f"May {asked.called} be called with {args}?", ("approve", "deny")),
             "plan": (f"May this plan be carried out? {args}", ("approve", "deny")),
-            "effect": (f"{asked.tool} was interrupted. Did it happen, with {args}?", ("happened", "did_not_happen")),
+            "effect": (f"{asked.called} was interrupted. Did it happen, with {args}?", ("happened", "did_not_happen")),
         }[asked.kind]
+        about = [f"Calls: {asked.target}"] * bool(asked.target) + [f"About: {asked.summary}"] * bool(asked.summary)
         origins = [f"{name}: from {origin}" for name, origin in asked.origins.items()]
-        return cls(id=asked.approval_id, kind=asked.kind, text="\n".join([says, *origins]), choices=choices)
+        return cls(id=asked.approval_id, kind=asked.kind, text="\n".join([says, *about, *origins]), choices=choices)
 
 
 class RunResult(RunAnswer):

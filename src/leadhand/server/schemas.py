@@ -91,10 +91,9 @@ class EventsPage(Document):
 
 
 class ApprovalsList(Document):
-    """Open approvals, newest first. Use ``next_cursor`` to request the next page; null on the last page."""
+    """Open approvals, newest first."""
 
     approvals: tuple[ApprovalCard, ...]
-    next_cursor: str | None
 
 
 class ToolsList(Document):

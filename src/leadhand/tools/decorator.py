@@ -62,7 +62,7 @@ class _Code:
             faults = "; ".join(
                 f"{'.'.join(str(part) for part in found['loc'])}: {found['msg']}" for found in error.errors()[:8]
             )
-            raise ToolError(faults, type="bad_arguments", class_=FailureClass.INVALID) from error
+            raise ToolError(faults, type="bad_arguments", class_=FailureClass.INVALID, not_made=True) from error
         kwargs: dict[str, Any] = {name: getattr(given, name) for name in type(given).model_fields}
         if self._context_name is not None:
             kwargs[self._context_name] = context

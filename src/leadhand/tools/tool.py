@@ -7,7 +7,7 @@ import functools
 import hashlib
 import inspect
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from datetime import timedelta
 from enum import StrEnum
 from functools import cached_property
@@ -69,6 +69,7 @@ class Tool(Generic[_P, _R]):
         self.source: str | None = None
         """The file it was loaded from, if the file is not an importable module."""
         self.check: Check | None = None
+        self.confirm: Callable[[], Awaitable[object]] | None = None
         self._describe = describe
         if (found := flaw(sketch)) is not None:
             setting, why, how = found
@@ -90,6 +91,7 @@ class Tool(Generic[_P, _R]):
         listed_as: str = "",
         fingerprint: str = "",
         operations: Mapping[str, PinnedOperation] | None = None,
+        target: str = "",
         **policy: Unpack[ToolOptions],
     ) -> Tool[[dict[str, Json], ToolContext], Any]:
         """Return a tool that is described by JSON schemas, which are passed on as they are.
@@ -99,7 +101,7 @@ class Tool(Generic[_P, _R]):
         :class:`ToolReturn`, and raises :class:`ToolError` for a failure that a worker or a retry can act on. ``origin``
         says where the tool comes from, by default the module of ``call``, ``listed_as`` what it is called there, and
         ``fingerprint`` changes when it does. ``operations`` are those that the argument ``operation`` can name, if it
-        has several (see :class:`ToolSpec`).
+        has several, and ``target`` says where a call goes (see :class:`ToolSpec`).
         ``policy`` is that of ``@tool``, but the effect is ``once`` by default. Raises UsageError for what is not a
         tool.
         """
@@ -120,7 +122,7 @@ class Tool(Generic[_P, _R]):
             how = 'Describe an object: {"type": "object", "properties": {…}}.'
             raise UsageError(f"the parameters of the tool {name} are a schema of {shown(kind)}", how)
         fields["fingerprint"] = fingerprint or hashlib.sha256(compact_json([name, fields]).encode()).hexdigest()[:16]
-        fields |= {"operations": dict(operations or {})}
+        fields |= {"operations": dict(operations or {}), "target": target}
         return cls(name, call, lambda: fields, call, **{"effect": Effect.ONCE, **policy})  # type: ignore[return-value]
 
     def __call__(self, *args: _P.args, **kwargs: _P.kwargs) -> _R:

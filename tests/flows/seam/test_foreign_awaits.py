@@ -17,6 +17,7 @@ import pytest
 from flows.seam.lives import Lives, a, finished, log_of
 from leadhand import RunStatus
 from leadhand.flows import FlowContext, flow
+from leadhand.flows.seam import passes
 from leadhand.testing.scripted_model import says
 
 
@@ -140,7 +141,13 @@ async def test_the_loop_of_the_process_goes_on_after_a_foreign_await(tmp_path: P
     assert answer.status is RunStatus.SUCCEEDED
 
 
-async def test_a_function_that_blocks_for_more_than_a_second_is_reported_by_line(tmp_path: Path) -> None:
+@pytest.mark.parametrize("whose", ["a user", "Leadhand"])
+async def test_a_function_of_a_user_that_blocks_for_more_than_a_second_is_reported_by_line(
+    tmp_path: Path, whose: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if whose == "Leadhand":
+        monkeypatch.setattr(passes, "OURS", str(Path(__file__).parent))
+
     @flow
     async def blocking(run: FlowContext) -> Any:
         time.sleep(1.1)  # noqa: ASYNC251 (that is the point)
@@ -152,8 +159,9 @@ async def test_a_function_that_blocks_for_more_than_a_second_is_reported_by_line
         run, answer = await finished(lead, blocking)
         log = await log_of(lead, run.run_id)
     assert answer.status is RunStatus.SUCCEEDED
-    (note,) = [each.event.message for each in log if each.event.type == "note_emitted"]
-    assert f"line {first + 3} of test_foreign_awaits.py" in note
+    notes = [each.event.message for each in log if each.event.type == "note_emitted"]
+    assert len(notes) == (whose == "a user")
+    assert all(f"line {first + 3} of test_foreign_awaits.py" in note for note in notes)
 
 
 async def test_what_has_no_stable_form_is_refused_by_the_name_of_the_argument(tmp_path: Path) -> None:

@@ -1,6 +1,6 @@
 // The inspector: one step with its attempts, calls, result and actions; or one event.
 
-import { type JsonObject, parseJson } from "../../json.ts";
+import type { JsonObject } from "../../json.ts";
 import type { EventDocument, ResultData } from "../../wire.ts";
 import { duration, money, shortened } from "../../formats.ts";
 import { Markdown } from "../../markdown.tsx";
@@ -13,7 +13,7 @@ import { StatusGlyph, StatusMark } from "../../ui/status.tsx";
 import { EventView, Payloads, payloadsIn, useEvent } from "../log/event_view.tsx";
 import { FailureBadge } from "../answer/answer.tsx";
 import { attemptsOf, type Lane, type NumberedAttempt } from "../state/lanes.ts";
-import { callLink, eventLink, selectEvent, type Selection, workerLink } from "../selection.ts";
+import { callLink, eventLink, type Selection, workerLink } from "../selection.ts";
 import type { RunStore } from "../state/store.ts";
 import { type Args, type Call, type Failure, millis } from "../state/view.ts";
 import { isCancelled, OUTCOME_WORDS, shownStatus, STATUS_WORDS } from "../words.ts";
@@ -146,7 +146,7 @@ function Result({ runId, lane }: { runId: string; lane: Lane }) {
   const last = attemptsOf(lane).findLast((attempt) => attempt.outcome === "ok");
   const seq = supplied ?? last?.result_seq;
   if (seq === undefined) return null;
-  return <ResultOf key={seq} runId={runId} seq={seq} lane={lane} />;
+  return <ResultOf key={seq} runId={runId} seq={seq} />;
 }
 
 /** Return the result in an event. */
@@ -154,12 +154,9 @@ function resultIn(event: EventDocument | null): ResultData | null {
   return event !== null && "data" in event ? event.data ?? null : null;
 }
 
-function ResultOf({ runId, seq, lane }: { runId: string; seq: number; lane: Lane }) {
+function ResultOf({ runId, seq }: { runId: string; seq: number }) {
   const { value, problem } = useEvent(runId, seq);
   const data = resultIn(value);
-  // The result of a plan or a review is JSON in a text.
-  const isJson = lane.worker === "plan" || lane.worker === "review";
-  const parsed = isJson && data?.summary ? parseJson(data.summary) : null;
   return (
     <>
       <h3>
@@ -168,9 +165,7 @@ function ResultOf({ runId, seq, lane }: { runId: string; seq: number; lane: Lane
       <ProblemNote problem={problem} />
       {!value && !problem && <p class="muted">Loading…</p>}
       {data?.sample && <p class="small tone-asks">Sample data</p>}
-      {parsed && "value" in parsed
-        ? <JsonView value={parsed.value} label="result" />
-        : data?.summary && <Markdown text={data.summary} />}
+      {data?.summary && <Markdown text={data.summary} />}
       {data?.raw != null && payloadsIn(data.raw).length === 0 && (
         <JsonView value={data.raw} label="data" />
       )}
@@ -218,15 +213,6 @@ function AttemptView({ attempt, args, shownFailure }: AttemptProps) {
             />
           ))}
         </ol>
-      )}
-      {attempt.result_seq !== undefined && (
-        <button
-          class="link small"
-          type="button"
-          onClick={() => selectEvent(attempt.result_seq!)}
-        >
-          Result (event {attempt.result_seq})
-        </button>
       )}
     </section>
   );

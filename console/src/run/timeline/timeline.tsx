@@ -85,14 +85,7 @@ export function Timeline({ view, selection }: { view: RunView; selection: Select
           <Button small pressed={selection.problemsFirst} onClick={toggleProblemsFirst}>
             Problems first
           </Button>
-          <Button
-            small
-            pressed={zoom === null}
-            onClick={() => setZoom(null)}
-            title="Show the whole run"
-          >
-            Fit
-          </Button>
+          <Button small pressed={zoom === null} onClick={() => setZoom(null)}>Fit</Button>
           <Button small label="Zoom out" onClick={() => zoomBy(0.5)}>−</Button>
           <Button small label="Zoom in" onClick={() => zoomBy(2)}>+</Button>
         </div>

@@ -217,5 +217,4 @@ class ApprovalCard(RunApproval):
 
     run_id: str
     request: str
-    driven: bool = Field(description="Whether a host is driving the run.")
     name: str

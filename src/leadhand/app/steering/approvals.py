@@ -35,23 +35,19 @@ WHOLE = 'Give all arguments as one JSON object, for example {"amount": 20, "to":
 class OpenApproval:
     """An approval that a run is waiting for.
 
-    ``approval`` is the question, ``request`` the run's request, ``key_id`` the API key that the run belongs to.
-    ``driven``: a process is driving the run.
+    ``approval`` is the question, ``request`` the run's request.
     """
 
     run_id: str
     request: str
     asked_at: datetime
-    driven: bool
     approval: Approval
-    key_id: str = ""
 
     @classmethod
-    def of(cls, state: RunState, approval: Approval, *, driven: bool) -> OpenApproval:
+    def of(cls, state: RunState, approval: Approval) -> OpenApproval:
         """Return an open approval of a run."""
-        run, at = state.definition, approval.asked_at or state.created_at
-        about: Any = {"request": run.request, "asked_at": at, "key_id": run.key_id}
-        return cls(run_id=state.run_id, driven=driven, approval=approval, **about)
+        asked_at = approval.asked_at or state.created_at
+        return cls(run_id=state.run_id, request=state.definition.request, asked_at=asked_at, approval=approval)
 
     @property
     def id(self) -> str:
@@ -63,15 +59,11 @@ class OpenApproval:
         """Whether the time to answer is over. The call is denied when the run continues."""
         return self.approval.expires_at is not None and self.approval.expires_at <= datetime.now(UTC)
 
-    def document(self) -> dict[str, Any]:
-        """The approval card as JSON data."""
-        return self.card().as_json()
-
     def card(self) -> ApprovalCard:
         """The question as scripts, the console and the HTTP API read it."""
         from leadhand.app.export.shapes import ApprovalCard  # most runs ask nobody
 
-        own = {name: getattr(self, name) for name in ("run_id", "request", "driven", "asked_at")}
+        own = {name: getattr(self, name) for name in ("run_id", "request", "asked_at")}
         approval = self.approval
         calls = {
             "approval_id": self.id,
@@ -96,22 +88,22 @@ async def open_approvals(
 
     Raises NoSuchRun, and UnreadableRun if the run was named.
     """
-    if run_id is not None:
-        return await _open_in(runtime, await runtime.store.run(run_id))
     found: list[OpenApproval] = []
-    async for listing in all_runs(runtime.store, asking=True, key_id=key_id):
-        try:
-            found += await _open_in(runtime, listing)
-        except UnreadableRun as error:  # it must not hide the questions of other runs
-            runtime.warn_once(error)
+    if run_id is not None:
+        found += await _open_in(runtime, await runtime.store.run(run_id))
+    else:
+        async for listing in all_runs(runtime.store, asking=True, key_id=key_id):
+            try:
+                found += await _open_in(runtime, listing)
+            except UnreadableRun as error:  # it must not hide the questions of other runs
+                runtime.warn_once(error)
     return sorted(found, key=lambda asked: asked.asked_at, reverse=True)
 
 
 async def _open_in(runtime: Runtime, listing: RunListing) -> list[OpenApproval]:
     if listing.status in ENDED or (state := await runtime.load(listing.run_id)).finished is not None:
         return []
-    found = [OpenApproval.of(state, each, driven=listing.owner is not None) for each in open_in(state)]
-    return sorted(found, key=lambda asked: asked.asked_at, reverse=True)
+    return [OpenApproval.of(state, each) for each in open_in(state)]
 
 
 async def find_approval(runtime: Runtime, given: OpenApproval | str, run_id: str | None = None) -> OpenApproval:

@@ -35,7 +35,7 @@ async def approvals_list(*, json: Json = False, store: StoreFlags = StoreFlags()
         expired = [each for each in every if each.expired]
         resumes = [await resume_line(runtime.store, run_id, store) for run_id in {each.run_id for each in expired}]
     if json:
-        write_json([each.document() for each in pending])
+        write_json([each.card().as_json() for each in pending])
         return
     for number, each in enumerate(pending):
         columns = width() if out_is_terminal() else None
@@ -116,7 +116,7 @@ async def _answer(
     async with open_reader(store) as runtime:
         pending = await approvals.find_approval(runtime, given)
         await answer(runtime, pending, by=user(), **how)
-        say(said.format("the plan" if pending.approval.kind == "plan" else pending.approval.tool))
+        say(said.format(pending.approval.called or "the plan"))
         await say_where(runtime, pending.run_id, store)
 
 

@@ -35,37 +35,33 @@ def question(approval: Approval) -> str:
     if approval.kind == "plan":
         return "Carry out this plan?"
     if approval.kind == "effect":
-        return f"Did {approval.tool} go through? It started, and its end was not recorded."
-    return f"Allow {approval.tool}?"
+        return f"Did {approval.called} go through? It started, and its end was not recorded."
+    return f"Allow {approval.called}?"
 
 
-def card(
-    pending: OpenApproval,
-    now: datetime,
-    *,
-    width: int | None,
-    args: dict[str, Any] | None = None,
-) -> list[str]:
-    """Return the lines below the question: arguments, effect, requester, run and deadline.
+def card(pending: OpenApproval, now: datetime, *, width: int | None) -> list[str]:
+    """Return the lines below the question: where the call goes, arguments, effect, requester, run and deadline.
 
-    ``width`` is the number of columns, None for no limit; no argument can look like a line of the card. ``args``
-    replace the arguments of the call.
+    ``width`` is the number of columns, None for no limit; no argument can look like a line of the card.
     """
     columns = sys.maxsize if width is None else max(MIN_WIDTH, width)
     wrap = textwrap.TextWrapper(columns, initial_indent="  ", subsequent_indent=INDENT, break_on_hyphens=False).wrap
-    return [line for fact in _card(pending, now, args) for line in wrap(fact) or [""]]
+    return [line for fact in _card(pending, now) for line in wrap(fact) or [""]]
 
 
-def _card(pending: OpenApproval, now: datetime, args: dict[str, Any] | None) -> Iterator[str]:
+def _card(pending: OpenApproval, now: datetime) -> Iterator[str]:
     approval, key = pending.approval, step_of(pending.approval.attempt)
     if approval.kind == "plan":
         yield from map(_exact, plan_lines(approval.args))
     else:
-        given = approval.args if args is None else args
-        for name, value in given.items():
-            origin = approval.origins.get(name, "") if value == approval.args.get(name) else "you"
+        if approval.target:
+            yield f"calls   {_exact(approval.target)}"
+        if approval.summary:
+            yield f"about   {_exact(approval.summary)}"
+        for name, value in approval.args.items():
+            origin = approval.origins.get(name, "")
             yield f"{_exact(name)} = {_value(value)}{f' (from {origin})' if origin else ''}"
-        if not given:
+        if not approval.args:
             yield "no arguments"
     if approval.kind != "plan":
         yield f"effect  {approval.effect.value}: {EFFECTS[approval.effect]}"

@@ -243,7 +243,8 @@ def approval_lines(state: RunState, store: StoreFlags) -> Iterator[str]:
     """The pending approvals of a run, each with the command that answers it."""
     for approval in state.approvals.values():
         if approval.status is ApprovalStatus.PENDING:
-            what, id_ = label(approval.tool, approval.args), approval_id(state.run_id, approval)
+            id_, target = approval_id(state.run_id, approval), f" ({approval.target})" * bool(approval.target)
+            what = f"{label(approval.called, approval.args)}{target}"
             if approval.kind == "effect":
                 yield f"did it happen? {what}: {store.command('approvals', 'settle', id_, '--happened')} (or --did-not)"
             else:

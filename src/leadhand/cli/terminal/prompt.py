@@ -7,6 +7,7 @@ import json
 import signal
 import sys
 from collections.abc import Generator
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from typing import Any
@@ -20,7 +21,7 @@ from leadhand.cli.options import json_or_text
 from leadhand.cli.terminal.approval_card import card, question
 from leadhand.cli.terminal.messages import choice_lines
 from leadhand.cli.terminal.streams import print_error, say, width
-from leadhand.core.approval import Approval, Question
+from leadhand.core.approval import Approval, Question, described
 from leadhand.core.errors import UsageError
 from leadhand.core.relations import open_question
 
@@ -111,8 +112,8 @@ async def _prompt(runtime: Runtime, pending: OpenApproval) -> Approval:
                 pass
 
 
-def _show(pending: OpenApproval, args: dict[str, Any] | None = None) -> None:
-    facts = card(pending, datetime.now(UTC), width=width(), args=args)
+def _show(pending: OpenApproval) -> None:
+    facts = card(pending, datetime.now(UTC), width=width())
     for line in ("", question(pending.approval), *facts):
         say(line)
 
@@ -128,7 +129,10 @@ async def _edited(runtime: Runtime, pending: OpenApproval, args: dict[str, Any] 
         state = await runtime.load(pending.run_id)
         faults = approvals.changed_faults(runtime, state, pending.approval, edited)
         if not faults:
-            _show(pending, edited)
+            asked = pending.approval
+            origins = {name: asked.origins.get(name, "") for name in edited if edited[name] == asked.args.get(name)}
+            about = {"origins": dict.fromkeys(edited, "you") | origins, **described(state.tools[asked.tool], edited)}
+            _show(replace(pending, approval=asked.evolve(args=edited, **about)))
             return edited
     except UsageError as error:
         faults = [error.what, error.how]

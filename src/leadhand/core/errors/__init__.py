@@ -18,6 +18,7 @@ Two families::
     Refused                     the state of a run does not allow a command; nothing happens
 """
 
+import operator
 from enum import StrEnum
 from typing import Any
 
@@ -79,7 +80,8 @@ class Failure(Value):
     """Why something did not succeed; a value in the log.
 
     ``type`` is the specific kind (``timeout``, ``http_500``, ``offline``, …), ``retry_after_s`` the wait in seconds
-    that the service asked for, ``short_of`` what the next model call may need of limits that are used up.
+    that the service asked for, ``short_of`` what the next model call may need of limits that are used up. ``not_made``:
+    the failure of a call that was certainly not made, so that there is nothing to find out or to undo.
     """
 
     message: str
@@ -88,6 +90,7 @@ class Failure(Value):
     next_action: str = ""
     retry_after_s: float | None = None
     short_of: Money | None = Field(default=None, exclude_if=unset)
+    not_made: bool = Field(default=False, exclude_if=operator.not_)
 
     @classmethod
     def of(
@@ -219,7 +222,8 @@ class ToolError(Exception):
     """Raise this in a tool to state exactly how it failed.
 
     ``ToolError("no such hotel", type="not_found", class_=FailureClass.INVALID)``. Of plain exceptions, timeouts and
-    lost connections are ``transient``, other errors of the system ``unavailable``, all others ``invalid``.
+    lost connections are ``transient``, other errors of the system ``unavailable``, all others ``invalid``. Say
+    ``not_made=True`` if the call has certainly had no effect, such as a request that was never sent.
     """
 
     def __init__(
@@ -230,11 +234,13 @@ class ToolError(Exception):
         class_: FailureClass | str = FailureClass.INVALID,
         next_action: str = "",
         retry_after_s: float | None = None,
+        not_made: bool = False,
     ) -> None:
         super().__init__(message)
         if class_ not in list(FailureClass):
             raise UsageError(f"{class_!r} is not a class of failures", f"Choose from: {', '.join(FailureClass)}.")
-        self.failure = Failure.of(message, type, FailureClass(class_), next_action, retry_after_s)
+        failure = Failure.of(message, type, FailureClass(class_), next_action, retry_after_s)
+        self.failure = failure.evolve(not_made=True) if not_made else failure
 
 
 class FlowError(Exception):

@@ -255,7 +255,8 @@ class ToolCallBegan(Observation):
 class ToolCallReturned(Observation):
     """A tool returned, failed, or ``asks`` something of the controller. Large ``raw`` is a reference to a blob.
 
-    It was not called if the result of an earlier call was ``cached``, or a hook did not let ``blocked_args`` pass.
+    It was not called if the result of an earlier call was ``cached``, or a call with ``blocked_args`` was prevented: by
+    a hook, or since its tool has changed.
     """
 
     call_id: str

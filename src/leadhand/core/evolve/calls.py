@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from leadhand.core import events as ev
-from leadhand.core.approval import EFFECT, Approval, ApprovalStatus, args_hash
+from leadhand.core.approval import EFFECT, Approval, ApprovalStatus, args_hash, described
 from leadhand.core.artifact import FileVersion
 from leadhand.core.errors import CHILD_FAILED, EXPIRED, Failure, FailureClass
 from leadhand.core.ids import step_of, step_of_call
@@ -72,7 +72,7 @@ def tool_began(state: RunState, _entry: ev.Entry, event: ev.ToolCallBegan) -> No
 
 
 def tool_returned(state: RunState, _entry: ev.Entry, event: ev.ToolCallReturned) -> None:
-    """Record the result of a call; one that a hook blocked is a failed call that was not made."""
+    """Record the result of a call; one that was prevented is a failed call that was not made."""
     step = current(state, event.attempt)
     if step is None:
         return
@@ -102,12 +102,6 @@ def approval_requested(state: RunState, _entry: ev.Entry, event: ev.ApprovalRequ
     note_due(state, step_of(event.approval.attempt))
 
 
-def _covered(state: RunState, approval: Approval) -> str:
-    """Return what an approval for the whole run covers."""
-    tool = state.tools.get(approval.tool)
-    return tool.approved_as(approval.args) if tool is not None else approval.tool
-
-
 def approval_answered(state: RunState, entry: ev.Entry, event: ev.ApprovalAnswered) -> None:
     """Record an answer, unless the approval is not open any more, or was shown with other arguments."""
     if event.approval_id not in state.asking:
@@ -123,10 +117,10 @@ def approval_answered(state: RunState, entry: ev.Entry, event: ev.ApprovalAnswer
     ):
         _decide(state, approval, event)
         if event.always and event.approve and approval.kind == "call":
-            covered = _covered(state, approval)
+            covered = state.approvals[event.approval_id].called
             state.allowed[covered] = event.by
             for other in open_approvals(state):
-                if _covered(state, other) == covered and other.kind == "call" and not other.by_hand:
+                if other.called == covered and other.kind == "call" and not other.by_hand:
                     _decide(state, other, event.evolve(args=None))
 
 
@@ -135,7 +129,8 @@ def _decide(state: RunState, approval: Approval, event: ev.ApprovalAnswered) -> 
     answered = approval.evolve(status=status, by=event.by, reason=event.reason)
     if (args := event.args) is not None:
         kept = {n: origin for n, origin in approval.origins.items() if n in args and args[n] == approval.args.get(n)}
-        answered = answered.evolve(args=args, origins={**dict.fromkeys(args, event.by), **kept}, edited=True)
+        origins, tool = {**dict.fromkeys(args, event.by), **kept}, state.tools[approval.tool]
+        answered = answered.evolve(args=args, origins=origins, edited=True, **described(tool, args))
     _close(state, answered, CallAnswer(ok=event.approve, content=event.reason, args=event.args))
 
 

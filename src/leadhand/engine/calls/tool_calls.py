@@ -20,12 +20,11 @@ from typing import Any, cast
 from pydantic_core import to_json
 
 from leadhand.core.approval import Question
-from leadhand.core.artifact import digest_of, pack
+from leadhand.core.artifact import pack
 from leadhand.core.decide.attempts import retry_after_s
 from leadhand.core.errors import Failure, FailureClass, StaleAttempt, ToolError
 from leadhand.core.events import QuestionAnswered, QuestionAsked, ToolCallBegan, ToolCallReturned
 from leadhand.core.tool import (
-    Ask,
     AskPerson,
     CachedFrom,
     CallState,
@@ -33,7 +32,6 @@ from leadhand.core.tool import (
     Effect,
     ToolReturn,
     ToolSpec,
-    WriteArtifact,
 )
 from leadhand.core.value import Json
 from leadhand.core.words.failures import asks_person, indeterminate, no_such_secret, unreadable
@@ -46,7 +44,7 @@ from leadhand.engine.log import RunLog
 from leadhand.engine.redaction import REDACTED
 from leadhand.engine.secrets import NoSuchSecret
 from leadhand.engine.threads import OnLoop, Threads, contained, failure_of
-from leadhand.engine.tool_returns import Unreadable, is_small, returned_value
+from leadhand.engine.tool_returns import Unreadable, is_small, kept_asks, returned_value
 from leadhand.ports import (
     BoundTool,
     Caller,
@@ -123,6 +121,11 @@ class ToolCalls:
         except ToolError as error:  # nobody is asked to approve a call that would be refused
             return error.failure
         return None
+
+    async def confirm(self, tool: ToolSpec) -> None:
+        """Raise ToolError if the source of a tool offers another one now, as far as this process is connected to it."""
+        if (bound := self._bound(tool)) is not None and bound.confirm is not None:
+            await bound.confirm()
 
     def context(
         self, run_id: str, call_id: str, offline: bool, documents: str, only_documents: bool, **more: Any
@@ -223,7 +226,7 @@ class ToolCalls:
             returned, failure = without_result(tool, failure, withheld)
         reply = returned or ToolReturn()
         given = {"summary": reply.summary, "raw": reply.raw, "sources": reply.sources, "sample": reply.sample}
-        asks, files = _kept(reply.asks)
+        asks, files = kept_asks(reply.asks)
         result = call._replace(**given, asks=asks, failure=failure)
         took_ms = round((time.monotonic() - began_at) * 1_000)
         raw = await self._returned(log, work, result, written=written, files=files, duration_ms=took_ms)
@@ -361,19 +364,7 @@ def _failure(tool: ToolSpec, error: Exception) -> Failure:
         return unreadable(tool.name, failure)
     # The call may have happened, or may still happen on its abandoned thread, so it must not be repeated.
     unsure = isinstance(error, OSError) or failure.class_ is FailureClass.TRANSIENT
-    return indeterminate(tool.name) if unsure else failure
-
-
-def _kept(asks: tuple[Ask, ...]) -> tuple[tuple[Ask, ...], dict[str, bytes]]:
-    """Return a tool's asks for the log, and the content of the artifacts among them by digest."""
-    kept, contents = list[Ask](), dict[str, bytes]()
-    for ask in asks:
-        if isinstance(ask, WriteArtifact) and ask.content is not None:
-            content = ask.content.encode()
-            contents[digest := digest_of(content)] = content
-            ask = ask.evolve(content=None, digest=digest, size=len(content))
-        kept.append(ask)
-    return tuple(kept), contents
+    return indeterminate(tool.name) if unsure and not failure.not_made else failure
 
 
 def _emit(loop: asyncio.AbstractEventLoop, log: RunLog, attempt: str, message: object) -> None:

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from leadhand.core.conversation import Message
-from leadhand.core.errors import AWAY, Failure, FailureClass
+from leadhand.core.errors import AWAY, Failure, FailureClass, ToolError
 from leadhand.core.events import ToolCallReturned
 from leadhand.core.ids import model_call_id, question_id
 from leadhand.core.limits import Usage
@@ -142,6 +142,11 @@ class Attempt:
                     if failure is not None:
                         rules.refuse(work, turn, position, failure)
                 elif secrets or rules.needs_approval(work, self._turns, turn, position, tool):
+                    try:
+                        await self._tools.confirm(tool)
+                    except ToolError as error:
+                        await self._prevent(turn, position, tool, error.failure)
+                        continue
                     call_id, args = turn.call_id(position), rules.args_of(work, turn, position)
                     seen = turn.hooked.get(position)
                     of_hook = seen.of_call(turn.calls[position].arguments or {}) if seen is not None else {}
@@ -165,10 +170,9 @@ class Attempt:
 
     async def _is_blocked(self, turn: Turn, position: int, tool: ToolSpec) -> bool:
         """Let the hooks decide on a call; record it if it is not made, and take note of what they change otherwise."""
-        work = self._work
+        work, args = self._work, rules.args_of(self._work, turn, position)
         if not self._tools.hooks.has(work.definition, "before_tool"):
             return False
-        call_id, args = turn.call_id(position), rules.args_of(work, turn, position)
         decided = await self._tools.hooks.before_tool(work, tool, args)
         failure = decided.failure
         if failure is None and decided.args is not None:
@@ -184,10 +188,16 @@ class Attempt:
         if failure is None:
             turn.hooked[position] = decided
             return False
-        call: dict[str, Any] = {"call_id": call_id, "tool": tool.name, "effect": tool.effect, "failure": failure}
-        await self._log.append(ToolCallReturned(attempt=work.attempt.attempt, ok=False, blocked_args=args, **call))
-        turn.done[position] = CallState(**call, args=args)
+        await self._prevent(turn, position, tool, failure)
         return True
+
+    async def _prevent(self, turn: Turn, position: int, tool: ToolSpec, failure: Failure) -> None:
+        """Record a call that is not made, for the reason in ``failure``."""
+        args, failure = rules.args_of(self._work, turn, position), failure.evolve(not_made=True)
+        call: Any = {"call_id": turn.call_id(position), "tool": tool.name, "effect": tool.effect, "failure": failure}
+        returned = ToolCallReturned(attempt=self._work.attempt.attempt, ok=False, blocked_args=args, **call)
+        await self._log.append(returned)
+        turn.done[position] = CallState(**call, args=args)
 
     async def _with_secrets(self, turn: Turn, position: int, tool: ToolSpec) -> tuple[Failure | None, dict[str, str]]:
         """Return why a call cannot be made with the secrets in its arguments, or the arguments with those for which a

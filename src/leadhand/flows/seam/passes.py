@@ -33,6 +33,8 @@ from .results import FlowMisuse, Result
 
 HOW = "a flow awaits only what `run` gives; do the rest in a tool or with run.do"
 _PACKAGE = __name__.rpartition(".")[0].replace(".", "/")
+OURS = __file__.rpartition("/flows/")[0]
+"""The directory of Leadhand's own code."""
 Identity = tuple[str, str, str]
 """The kind and the name of a step, and the digest of its input."""
 _T = TypeVar("_T")
@@ -305,8 +307,8 @@ class Pass:
             task.done, task.error = True, error
             if "no running event loop" in str(error) or type(error).__name__ == "AsyncLibraryNotFoundError":
                 task.error = FlowMisuse(f"the flow uses asyncio{self.raised_at(error)}: {HOW}")
-        if (took := self.clock() - began) > LONG_S:
-            self.slow.append(blocked(waits_at(task.coroutine, self.file), took, HOW))
+        if (took := self.clock() - began) > LONG_S and not self.file.startswith(OURS):
+            self.slow += filter(None, [blocked(waits_at(task.coroutine, self.file), took, HOW)])
         if isinstance(waits, Waited):
             cast("Waited[Any]", waits).watchers.append(task)
             return
@@ -368,8 +370,9 @@ _INNER = ("cr_await", "gi_yieldfrom", "ag_await")
 
 
 def blocked(line: str, seconds: float, how: str) -> str:
-    """Return what is reported of a coroutine that took these seconds between two awaits; "" if they are few."""
-    return f"line {line} blocked the loop for {seconds:.1f} s: {how}" if seconds > LONG_S else ""
+    """Return what is reported of a coroutine that took these seconds between two awaits; "" if they are few, or if it
+    is at no ``line`` of a user, who could do something about it."""
+    return f"line {line} blocked the loop for {seconds:.1f} s: {how}" if seconds > LONG_S and line != "?" else ""
 
 
 def waits_at(coroutine: Any, file: str = "", ours: str = "") -> str:

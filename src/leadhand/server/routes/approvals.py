@@ -14,7 +14,7 @@ from leadhand.app.steering.approvals import OpenApproval
 from leadhand.core.errors import UsageError
 from leadhand.server.access import Principal
 from leadhand.server.contract import Route
-from leadhand.server.problems import no_such, responses
+from leadhand.server.problems import responses
 from leadhand.server.routes.dependencies import Approver, Reader, TheAccess, TheService, Words
 from leadhand.server.schemas import ApprovalsList
 from leadhand.server.service import Service
@@ -55,46 +55,11 @@ async def list_approvals(
     access: TheAccess,
     principal: Reader,
     run_id: Annotated[str | None, Query(max_length=100, description="Only approvals of this run.")] = None,
-    limit: Annotated[int, Query(ge=1, le=500, description="Approvals per page.")] = 500,
-    cursor: Annotated[
-        str | None,
-        Query(max_length=100, pattern="^[0-9]{1,18}_[!-~]+$", description="`next_cursor` of the previous page."),
-    ] = None,
 ) -> ApprovalsList:
     """The open approvals of all runs that the caller may read, newest first."""
     if run_id is not None:
         await access.check_run(principal, run_id, Scope.READ)
-    before = None if cursor is None else _place(cursor)
-    asked = sorted(await _shown(service, principal, run_id), key=_order, reverse=True)
-    asked = [each for each in asked if before is None or _order(each) < before]
-    page = asked[:limit]
-    following = _cursor(page[-1]) if len(asked) > limit else None
-    return ApprovalsList(approvals=tuple(each.card() for each in page), next_cursor=following)
-
-
-def _order(asked: OpenApproval) -> tuple[int, str]:
-    """Return the place of an approval in the list: its time in microseconds, and its id."""
-    return round(asked.asked_at.timestamp() * 1_000_000), asked.id
-
-
-def _cursor(asked: OpenApproval) -> str:
-    return "{}_{}".format(*_order(asked))
-
-
-def _place(cursor: str) -> tuple[int, str]:
-    """Return the place in the list that a cursor names; it stays valid when that approval is answered."""
-    asked_at, _, id_ = cursor.partition("_")
-    return int(asked_at), id_
-
-
-@router.get("/{approval_id}", responses=responses(401, 403, 404, 422, 429, 503))
-async def get_approval(approval_id: Id, service: TheService, principal: Reader) -> ApprovalCard:
-    """One open approval."""
-    try:
-        asked = await _open(service, principal, approval_id)
-    except UsageError as error:
-        raise no_such(error.what, error.how) from error
-    return asked.card()
+    return ApprovalsList(approvals=tuple(each.card() for each in await _shown(service, principal, run_id)))
 
 
 @router.post("/{approval_id}", responses=responses(401, 403, 404, 409, 413, 422, 429, 503))

@@ -6,9 +6,11 @@ import asyncio
 import random
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from fnmatch import fnmatchcase
 from functools import partial
 from typing import Any
+from urllib.parse import urlsplit
 
 from mcp import types
 from mcp.shared.exceptions import MCPError
@@ -58,7 +60,16 @@ class McpConnection:
 
     def bind(self, spec: ToolSpec) -> Tool[..., Any]:
         """Return the tool that a run has recorded, without asking the server."""
-        return Tool.from_schema(spec.name, spec.description, spec.parameters, partial(self._call, spec))
+        tool = Tool.from_schema(spec.name, spec.description, spec.parameters, partial(self._call, spec))
+        tool.confirm = partial(self._confirm, spec)
+        return tool
+
+    async def _confirm(self, spec: ToolSpec) -> None:
+        """Check a tool before a person is asked, if a connection is open. Raises ToolError as :meth:`_compare` does."""
+        if self._link is not None and not self._link.over.is_set():
+            with suppress(ConfigurationError, TimeoutError):  # the call finds out
+                async with asyncio.timeout(PATIENCE_S):
+                    self._compare(spec, await self._link.listed(time.monotonic()))
 
     async def aclose(self) -> None:
         """Close the connection, and end the process of the server."""
@@ -70,6 +81,7 @@ class McpConnection:
         server, hints, about = self._server, listed.annotations or types.ToolAnnotations(), client.server_info
         effect = Effect.PURE if hints.read_only_hint else Effect.IDEMPOTENT if hints.idempotent_hint else Effect.ONCE
         asks = hints.destructive_hint and not hints.read_only_hint
+        at = urlsplit(server.url).hostname if server.url else server.command[0].rpartition("/")[2]
         if given := [each for pattern, each in server.effects.items() if fnmatchcase(listed.name, pattern)]:
             effect, asks = given[0], False
 
@@ -87,6 +99,7 @@ class McpConnection:
             origin=f"mcp:{server.name}",
             listed_as=listed.name,
             fingerprint=digest_of(listed),
+            target=f"{listed.name} of the MCP server {server.name} ({at})",
             timeout=server.timeout,
             toolset=f"mcp:{server.name}",
             version=f"MCP {client.protocol_version}"
@@ -103,7 +116,7 @@ class McpConnection:
         conversation = Conversation(self._server.name, context.replied)
         name, until = spec.import_path.rpartition(":")[2], time.monotonic() + spec.timeout_s
         while (question := conversation.question) is None:
-            link = await self._offering(spec, name)
+            link = await self._offering(spec)
             try:
                 params = types.CallToolRequestParams(name=name, arguments=args, **conversation.params)
                 result = await link.call(params, context, until)
@@ -123,23 +136,30 @@ class McpConnection:
             await asyncio.sleep(FIRST_WAIT_S)  # a server may ask nothing, to be called again
         return question
 
-    async def _offering(self, spec: ToolSpec, name: str) -> Link:
+    async def _offering(self, spec: ToolSpec) -> Link:
         """Return a connection to a server that offers the tool as the run has recorded it. Raises ToolError."""
         try:
             link, listed = await self._ready(min(PATIENCE_S, spec.timeout_s / 2))
         except ConfigurationError as error:  # it was not called: it can be, but not by itself if it acts once
             class_ = FailureClass.UNAVAILABLE if spec.effect is Effect.ONCE else FailureClass.TRANSIENT
             what = f"{spec.name} was not called: {error.what}"
-            raise ToolError(what, type="server_away", class_=class_, next_action=error.how) from error
-        if name in listed and digest_of(listed[name]) == spec.fingerprint:
-            return link
-        what = "has changed" if name in listed else "is not offered any more"
-        raise ToolError(
-            f"{name} of the MCP server {self._server.name} {what} since the run began",
-            type="tool_changed",
-            class_=FailureClass.UNAVAILABLE,
-            next_action="start the run again, with the tools as they are now",
-        )
+            how = error.how
+            raise ToolError(what, type="server_away", class_=class_, next_action=how, not_made=True) from error
+        self._compare(spec, listed)
+        return link
+
+    def _compare(self, spec: ToolSpec, listed: Mapping[str, types.Tool]) -> None:
+        """Raise ToolError if the server offers another tool than the run has recorded, or none."""
+        found = listed.get(name := spec.import_path.rpartition(":")[2])
+        if found is None or digest_of(found) != spec.fingerprint:
+            what = "has changed" if found is not None else "is not offered any more"
+            raise ToolError(
+                f"{name} of the MCP server {self._server.name} {what} since the run began, so it was not called",
+                type="tool_changed",
+                class_=FailureClass.UNAVAILABLE,
+                next_action="start the run again, with the tools as they are now",
+                not_made=True,
+            )
 
     async def _ready(self, patience_s: float) -> tuple[Link, Mapping[str, types.Tool]]:
         """Return an open connection, and the tools that the server offers now; calls that begin together ask once.

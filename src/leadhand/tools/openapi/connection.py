@@ -102,7 +102,8 @@ class OpenApiConnection:
         except ConfigurationError as error:
             raise _unavailable(error.what, "unreadable_document", error.how) from error
         how = "start a new run, which uses the document as it is now"
-        raise _unavailable(f"the operation {name} of {self._name} has changed since the run began", "tool_changed", how)
+        said = f"the operation {name} of {self._name} has changed since the run began, so it was not called"
+        raise _unavailable(said, "tool_changed", how)
 
     async def tools(self) -> list[Tool[..., Any]]:
         """Return the operations as tools, or the three tools that lead to them. Raises ConfigurationError for a
@@ -118,7 +119,7 @@ class OpenApiConnection:
         describe = f"Describe an operation of {api} by its name, as {self._search} returns it."
         call = f"Call an operation of {api} with the arguments that {self._describe} describes."
         effect = max((each.effect for each in found), key=[*Effect].index)
-        pinned = {each.name: PinnedOperation(effect=each.effect, fingerprint=each.digest) for each in found}
+        pinned = {each.name: self._in_run(each) for each in found}
         given = {"type": "object", "description": f"Of the operation, as {self._describe} describes them."}
         return [
             self._tool(self._search, search, _object(query=text), Effect.PURE),
@@ -137,14 +138,24 @@ class OpenApiConnection:
         """Return a tool by its own name; that of a call of one operation of many is ``NAME_call.OPERATION``."""
         name, _, operation = own.partition(".")
         given = {"effect": effect, "origin": f"openapi:{self._name}", "fingerprint": digest, "toolset": self._name}
-        more |= {"timeout": self._settings.timeout}
+        more |= {"timeout": self._settings.timeout, "target": self._target(name)}
         called = partial(self._called, operation, digest)
         of_many: Any = {self._search: self._found, self._describe: self._described, self._call: called}
         made = of_many.get(name, partial(self._made, name, digest))
         tool: Tool[..., Any] = Tool.from_schema(name, description, parameters, made, **given, **more)
         if name == self._call:
             tool.check = partial(self._check, operation, digest)
+        if digest and self._operations:
+            tool.confirm = partial(self._pinned, operation or name, digest)
         return tool
+
+    def _in_run(self, operation: Operation) -> PinnedOperation:
+        about = {"target": self._target(operation.name), "description": _in_short(operation)["summary"]}
+        return PinnedOperation(effect=operation.effect, fingerprint=operation.digest, **about)
+
+    def _target(self, name: str) -> str:
+        found = self._operations.get(name)
+        return f"{found.method} {self._base}{found.path}" if found else ""
 
     def _check(self, name: str, digest: str, args: Mapping[str, Json], _caller: Caller | None = None) -> None:
         """Raise ToolError if a call would be refused, as far as that is known without reading the document."""
@@ -190,7 +201,7 @@ class OpenApiConnection:
         def stay(to: URL) -> None:
             if operation.method != "GET" or to.origin() != at.origin():
                 said = f"{self._name} redirects {operation.where} to {fetching.shown(str(to))}"
-                raise _unavailable(said, "redirected", "set base_url to where the API is now")
+                raise _unavailable(said, "redirected", "set base_url to where the API is now", sent=True)
 
         try:
             async with self._fetcher.followed(operation.method, at, stay, data=data, headers=headers) as (_, response):
@@ -200,7 +211,7 @@ class OpenApiConnection:
             class_ = FailureClass.UNAVAILABLE if never_sent else FailureClass.TRANSIENT
             said = f"the connection to {self._name} failed: {error or type(error).__name__}"[:300]
             how = f"check that the API is at {self._base}, or set base_url to where it is"
-            raise ToolError(said, type="connection", class_=class_, next_action=how) from error
+            raise ToolError(said, type="connection", class_=class_, next_action=how, not_made=never_sent) from error
         if 200 <= status < 300:
             return value
         is_refused = status in (401, 403, 407) or status < 400
@@ -244,5 +255,5 @@ def _in_short(operation: Operation) -> dict[str, Any]:
     return {"operation": operation.name, "request": operation.where, "summary": summary, "effect": effect}
 
 
-def _unavailable(message: str, kind: str, how: str) -> ToolError:
-    return ToolError(message, type=kind, class_=FailureClass.UNAVAILABLE, next_action=how)
+def _unavailable(message: str, kind: str, how: str, *, sent: bool = False) -> ToolError:
+    return ToolError(message, type=kind, class_=FailureClass.UNAVAILABLE, next_action=how, not_made=not sent)

@@ -77,7 +77,7 @@ class Operation:
             raise Unsendable("its path has a part that is not described")
         whole = {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
         self.arguments, self.output = document.schema(whole, sent=True), _output(document, raw)
-        pinned = [self.where, self.description, self._parameters, self.arguments, self.output]
+        pinned = [document.address(), self.where, self.description, self._parameters, self.arguments, self.output]
         self.digest = sha256(json.dumps(pinned, sort_keys=True).encode()).hexdigest()[:16]
 
     def request(self, args: Mapping[str, Json], call_id: str, keys: Keys) -> tuple[str, dict[str, str], bytes | None]:
@@ -171,7 +171,7 @@ def pairs(name: str, value: Json, *, explode: bool = True) -> list[str]:
 
 
 def invalid(message: str, how: str = "correct the arguments") -> ToolError:
-    return ToolError(message, type="bad_arguments", class_=FailureClass.INVALID, next_action=how)
+    return ToolError(message, type="bad_arguments", class_=FailureClass.INVALID, next_action=how, not_made=True)
 
 
 def _parameters(document: Document, item: dict[str, Any], raw: dict[str, Any]) -> Iterator[dict[str, Any]]:
