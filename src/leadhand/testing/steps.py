@@ -230,5 +230,5 @@ def worker_of(request: ModelRequest) -> str:
     brief = brief_of(request)
     if brief.keys() >= {"answer", "problems"}:
         return "correct"
-    is_work = "subtask" in brief or brief.keys() == {"goal"}
-    return request.worker or ("work" if is_work else text_of(brief.get("task")) or "other")
+    told = "work" if "subtask" in brief or brief.keys() == {"goal"} else text_of(brief.get("task"))
+    return request.worker or told or ("compose" if brief.keys() >= {"results", "most_words"} else "other")
