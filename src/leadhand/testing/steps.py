@@ -230,5 +230,5 @@ def worker_of(request: ModelRequest) -> str:
     brief = brief_of(request)
     if brief.keys() >= {"answer", "problems"}:
         return "correct"
-    told = "work" if "subtask" in brief or brief.keys() == {"goal"} else text_of(brief.get("task"))
-    return request.worker or told or ("compose" if brief.keys() >= {"results", "most_words"} else "other")
+    named = "work" if "subtask" in brief or brief.keys() == {"goal"} else text_of(brief.get("task"))
+    return request.worker or named or ("compose" if brief.keys() >= {"results", "most_words"} else "other")
