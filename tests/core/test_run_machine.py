@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
 
@@ -192,6 +192,8 @@ TestCommandedAtWill.settings = _SETTINGS
 
 @pytest.mark.slow
 @settings(max_examples=2 * settings().max_examples)
+@example(245, 16, None)
+@example(499, 20, None)
 @given(st.integers(0, 10_000_000), st.integers(0, 80), st.sampled_from([None, 1, 2]))
 def test_whatever_happened_a_run_comes_to_its_end_once_all_goes_well(seed: int, steps: int, batch_size: int | None):
     history = walk(seed, steps, to_the_end=True, batch_size=batch_size)

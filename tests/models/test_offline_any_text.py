@@ -101,7 +101,7 @@ EVIDENCE = {
     "tomorrow": "tomorrow",
     "Friday": "friday",
     "2026-12-24": "2026-12-24",
-    "this weekend": "today",
+    "this weekend": "weekend",
     "by bike": "bicycle",
     "on foot": "walk",
     "train": "transit",

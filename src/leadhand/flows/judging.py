@@ -285,16 +285,15 @@ def judgement_of(
     citable, keys = {} if material is None else material.citable(), keys_of(claims)
     judged: list[Claim] = []
     doubts: list[Doubt] = []
-    doubtful = ClaimVerdict.UNCONFIRMED
     for claim, (verdict, said) in verdicts_of(claims, records):
         problems = problems_of(claim, citable, material.addresses) if material is not None else []
         twice = _times(keys[claim.n], records) > 1 and verdict is ClaimVerdict.CONTRADICTED
         if not twice and (problems or verdict is ClaimVerdict.CONTRADICTED):
-            verdict = doubtful
+            verdict = ClaimVerdict.UNCONFIRMED
         doubts += [each.evolve(n=claim.n, verdict=each.verdict if twice else verdict) for each in said]
         if problems:
             why = " ".join(problems)
-            doubts.append(Doubt(n=claim.n, claim=claim.text, part=claim.text, verdict=doubtful, why=why))
+            doubts.append(Doubt(n=claim.n, claim=claim.text, part=claim.text, verdict=verdict, why=why))
         judged.append(claim.evolve(verdict=verdict))
     return Judgement(claims=tuple(judged), doubts=tuple(doubts), judged_by=judged_by)
 
