@@ -8,7 +8,7 @@ from copy import deepcopy
 from dataclasses import asdict
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from hypothesis import given
@@ -38,9 +38,9 @@ from leadhand.core.limits import Money, Usage
 from leadhand.core.run import ENDED, ModelChoice, RunDefinition
 from leadhand.core.tool import Todo
 from leadhand.core.view import Change, Projection
-from leadhand.core.words import WORDS, words
+from leadhand.core.words import WORDS, waits_for, words
 from leadhand.core.words.failures import needs_failed
-from leadhand.core.work_order import Step, Subtask, WorkOrder
+from leadhand.core.work_order import OpenCall, Step, Subtask, WorkOrder
 from leadhand.core.work_result import ResultData
 from leadhand.core.worker import Worker
 
@@ -300,3 +300,8 @@ def test_a_step_that_is_retried_under_its_own_id_is_open_again() -> None:
     projection.take(Entry(seq=8, at=NOON, epoch=1, event=again))
     assert [(lane["status"], "failure" in lane) for lane in lanes.values()] == [("pending", False), ("pending", False)]
     assert lanes["to-0"]["args"] == {"language": "fr"}
+
+
+def test_whatever_a_call_waits_for_has_words():
+    kinds = get_args(OpenCall.model_fields["kind"].annotation)
+    assert all(waits_for([OpenCall(call_id="a/t1/c0", kind=kind, tool="send")]) for kind in kinds)

@@ -109,6 +109,25 @@ def test_a_part_that_the_judge_misses_and_the_lead_confirms_causes_one_order(tmp
     assert (order["repairs"], [each["name"] for each in order["subtasks"]]) == ("wo-001", [ROME["part"]])
 
 
+@tool
+async def archive(place: str) -> ToolReturn:
+    """What was measured at a place before."""
+    return ToolReturn(summary=f"{place}: 40 dB", raw={"place": place, "dB": 40})
+
+
+def test_what_an_answer_says_could_not_be_done_is_ordered_if_nobody_tried(tmp_path: Path) -> None:
+    call = {"n": 1, "reason": "it was not tried", "tool": "archive", "args": {"place": "Rome"}}
+    confirm = [gives({"missing": [call]}), confirmed()]
+    judging, second = judge(missing=({**ROME, "admitted": True},)), reviews(accept=["wo-002.0"], answer=BOTH)
+    with scripted(judging, WRITTEN, second, confirm=confirm) as model:
+        lead = leadhand_of(home=tmp_path, models=model, tools=[measure, archive], check="judge")
+        answer = lead.run_sync(REQUEST)
+    assert [(each["tool"], each["args"]) for each in answer.document["work_orders"][1]["subtasks"]] == [
+        ("archive", {"place": "Rome"})
+    ]
+    assert (answer.status, answer.text) == (RunStatus.SUCCEEDED, BOTH)
+
+
 @pytest.mark.parametrize("said", [confirmed(), fails("unavailable", "quota")], ids=["nothing is missing", "lead away"])
 def test_a_part_that_the_judge_misses_is_not_ordered_unless_the_lead_confirms_it(tmp_path: Path, said: Any) -> None:
     answer = answered(tmp_path, scripted(judge(missing=(ROME,)), WRITTEN, confirm=[said]))

@@ -15,11 +15,13 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+import processes
 import psutil
 import pytest
 from mcp_servers import lead_with, until
 
 from leadhand import RunStatus, mcp
+from leadhand.flows.facts import clarified_request
 
 pytestmark = pytest.mark.slow
 OLD, NEW = "MCP 2025-11-25", "MCP 2026-07-28"
@@ -140,6 +142,7 @@ async def test_a_server_of_the_old_protocol_waits_for_an_answer_during_the_call(
         assert told in str(run.state.steps["wo-001.0"].data)
         assert ("Nobody replied" in str(run.state.steps["wo-001.0"].data)) == (reply is None)
         (question,) = run.state.questions.values()
+        assert clarified_request(run.state) == "Ask me", "the words of a server are not those of the request"
     assert answer.status is RunStatus.SUCCEEDED
     assert (question.reply or None) == reply
 
@@ -204,3 +207,10 @@ async def test_progress_is_in_the_log(home: Path, node: Path) -> None:
         run = await lead.start("Do it")
         notes = [event.message async for event in run.events() if event.type == "note_emitted"]
     assert any("of 3" in each for each in notes)
+
+
+@pytest.mark.parametrize("command", ["false", "there-is-no-such-command"])
+def test_a_command_that_ends_at_once_is_reported_at_once(command: str) -> None:
+    found = processes.run([sys.executable, "-m", "leadhand", "tools", "list", "--mcp", command])
+    assert found.returncode == 6
+    assert "did not answer" not in found.stderr, "nobody waits for a process that has ended"

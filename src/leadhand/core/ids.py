@@ -49,9 +49,10 @@ def tool_call_id(step: str, conversation: int, turn: int, position: int) -> str:
     return f"{model_call_id(step, conversation, turn)}/c{position}"
 
 
-def question_id(call_id: str, number: int) -> str:
-    """Return the id of the ``number``-th question that a call asks a person, counted from 1."""
-    return f"{call_id}/q{number}"
+def question_id(call_id: str, which: int | str) -> str:
+    """Return the id of a question that a call asks a person: of the how many-th before it is made, counted from 1, or
+    of any while it goes on."""
+    return f"{call_id}/q{which}"
 
 
 def asking_call(question: str) -> str:

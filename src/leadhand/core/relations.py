@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 from leadhand.core.worker import ALL_TOOLS, OWN_TOOLS, Worker
 
@@ -109,6 +110,15 @@ def approval_note(state: RunState, call: CallState) -> str:
         return ""
     said = " with these arguments in place of the ordered ones" if approval.edited else ""
     return f"a person approved it{said}{approval.reason and f': {approval.reason}'}"
+
+
+def not_allowed(state: RunState, key: str = "") -> Iterator[dict[str, Any]]:
+    """Yield the calls that a person did not allow, of a step or of all, as a model is shown them."""
+    for each in state.approvals.values():
+        is_denied = each.kind == "call" and each.status in (ApprovalStatus.DENIED, ApprovalStatus.EXPIRED)
+        if is_denied and key in ("", step_of(each.attempt)):
+            error = f"not made, since a person did not allow it: {each.reason}".rstrip(": ")
+            yield {"tool": each.tool, "args": each.args, "ok": False, "error": error}
 
 
 def is_gated(state: RunState) -> bool:

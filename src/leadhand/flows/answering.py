@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 
 from leadhand.core.errors import FailureClass
 from leadhand.core.outcome import FlowAnswer, all_gaps
+from leadhand.core.relations import not_allowed
 from leadhand.core.run import Gap
 from leadhand.core.state import RunState, StepState
 from leadhand.core.value import Json, compact_json, object_of, objects_of, text_of
@@ -163,9 +164,10 @@ class _Answering:
         for each in objects_of(object_of(said.value).get("missing")) if said.ok else []:
             if (part := numbered.get(each.get("n", 0))) is not None:
                 name, reason = text_of(each.get("name")) or part.part, text_of(each.get("reason"))
-                how = ADD_WHAT_HAS_IT if part.admitted else ASK_FOR_IT
+                in_vain = part.admitted and (each.get("tried") or not each.get("tool"))
+                how = ADD_WHAT_HAS_IT if in_vain else ASK_FOR_IT
                 gap = Gap(name=name, class_=FailureClass.INSUFFICIENT, reason=reason, next_action=how)
-                missing.append((gap, {**each, "admitted": part.admitted}))
+                missing.append((gap, {**each, "admitted": in_vain}))
         return missing
 
     def _correction(self, part: str, writer: str, problems: Sequence[Doubt]) -> Pending[Result]:
@@ -237,9 +239,12 @@ def _leaves_out(before: Sequence[Claim], wrong: Container[int], after: Sequence[
 
 
 def _confirmed_parts(state: RunState, step: StepState, said: Returned) -> Json:
-    """Return the parts that a lead says are missing, each call once: two parts may mean the same. A part whose call was
-    ``made`` is not ordered again; if the doubt was whether it was made, nothing is missing."""
-    made = [(call.tool, call.args) for each in state.steps.values() for call in each.made if call.ok]
+    """Return the parts that a lead says are missing, each call once: two parts may mean the same. ``tried`` says
+    whether its tool was called for anything. A part whose call was ``made`` is not ordered again; if the doubt was
+    whether it was made, nothing is missing."""
+    calls = [call for each in state.steps.values() for call in each.made]
+    tried = {call.tool for call in calls} | {each["tool"] for each in not_allowed(state)}
+    made = [(call.tool, call.args) for call in calls if call.ok]
     undone = {part["n"] for part in step.step.input["missing"] if "undone" in part}
     missing: list[Json] = []
     named: list[tuple[str, Mapping[str, Json]]] = []
@@ -247,7 +252,7 @@ def _confirmed_parts(state: RunState, step: StepState, said: Returned) -> Json:
         call = text_of(part.get("tool")), object_of(part.get("args"))
         is_made = call in made
         if not call[0] or not (call in named or (is_made and part.get("n") in undone)):
-            missing.append({**part, "made": is_made})
+            missing.append({**part, "made": is_made, "tried": call[0] in tried})
             named.append(call)
     return {"missing": missing}
 

@@ -6,10 +6,9 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from leadhand.core.approval import ApprovalStatus
 from leadhand.core.artifact import BLOB_KEY, blob_of
 from leadhand.core.outcome import FlowAnswer, may_be_used, source_numbers
-from leadhand.core.relations import approval_note
+from leadhand.core.relations import approval_note, not_allowed
 from leadhand.core.state import RunState, StepState
 from leadhand.core.tool import Effect
 from leadhand.core.value import Json, compact_json, is_object, texts_in
@@ -147,7 +146,6 @@ def calls_of(state: RunState) -> Iterator[Json]:
             yield facts
         if step.step.kind == "do" and step.closed:
             yield {"tool": step.step.name, "effect": "unknown", "ok": step.ok}
-    for each in state.approvals.values():
-        if each.kind == "call" and each.status in (ApprovalStatus.DENIED, ApprovalStatus.EXPIRED):
-            error = f"not made, since a person did not allow it: {each.reason}".rstrip(": ")
-            yield {"tool": each.tool, "effect": each.effect.value, "ok": False, "args": each.args, "error": error}
+    yield from (
+        {**each, "effect": state.tools[each["tool"]].called_with(each["args"]).effect} for each in not_allowed(state)
+    )

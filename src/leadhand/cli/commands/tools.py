@@ -28,7 +28,7 @@ from leadhand.cli.terminal.approval_card import EFFECTS
 from leadhand.cli.terminal.messages import write_table
 from leadhand.cli.terminal.streams import print_error, say, write, write_json, write_line
 from leadhand.core.errors import UsageError
-from leadhand.core.tool import ToolReturn, ToolSpec
+from leadhand.core.tool import Effect, ToolReturn, ToolSpec
 from leadhand.core.value import Json
 from leadhand.engine.gate import argument_problems, schema_problems
 from leadhand.tools.toolbox import Toolbox
@@ -85,7 +85,10 @@ async def tools_show(
 def _lines(spec: ToolSpec) -> Iterator[str]:
     yield from (spec.name, *spec.description.splitlines(), "")
     yield f"effect   {spec.effect.value}: {EFFECTS[spec.effect]}"
-    yield f"timeout  {duration(spec.timeout_s)} a call, {count(spec.retries, 'retry', 'retries')} of temporary errors"
+    if spec.approval is not None:
+        yield f"approval {spec.approval.value}"
+    retries = 0 if spec.effect is Effect.ONCE else spec.retries
+    yield f"timeout  {duration(spec.timeout_s)} a call, {count(retries, 'retry', 'retries')} of temporary errors"
     yield f"code     {spec.import_path}"
     properties: dict[str, dict[str, Any]] = spec.parameters.get("properties", {})
     yield from ("", "arguments" if properties else "no arguments")

@@ -307,7 +307,8 @@ def sources_of(definition: RunDefinition, project: Any) -> list[tuple[str, str]]
     """Return the sources of tools that a run needs besides those of the project, whose places its log does not show."""
     known = () if project is None else map(origin_of, project.sources())
     needed = dict.fromkeys(tool.origin for tool in definition.tools if _is_source(tool.origin))
-    return [(origin.partition(":")[0], "SERVER") for origin in needed if origin not in known]
+    kinds = [origin.partition(":")[0] for origin in needed if origin not in known]
+    return [(kind, "SERVER" if kind == "mcp" else "DOCUMENT") for kind in kinds]
 
 
 def _is_source(origin: str) -> bool:

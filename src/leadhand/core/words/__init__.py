@@ -217,6 +217,7 @@ RUN_ENDED, UNTIL_RESUMED = "the run ended first", "until the run resumes"
 _WAITS = {
     "approval": "for approval",
     "effect": "for confirmation of a call",
+    "question": "for the answer to a question",
     "asks": "for what a call asked for",
 }
 

@@ -24,6 +24,7 @@ from leadhand.core.artifact import pack
 from leadhand.core.decide.attempts import retry_after_s
 from leadhand.core.errors import Failure, FailureClass, StaleAttempt, ToolError
 from leadhand.core.events import QuestionAnswered, QuestionAsked, ToolCallBegan, ToolCallReturned
+from leadhand.core.ids import question_id
 from leadhand.core.tool import (
     AskPerson,
     CachedFrom,
@@ -239,7 +240,7 @@ class ToolCalls:
 
     async def _ask(self, log: RunLog, call_id: str, text: str, choices: Sequence[str], seconds: float) -> str | None:
         """Ask a person while a call goes on, and return the reply; None if nobody replies for some ``seconds``."""
-        id_, until = f"{call_id}/{token_hex(4)}", self._clock.now() + timedelta(seconds=max(seconds, 0))
+        id_, until = question_id(call_id, token_hex(4)), self._clock.now() + timedelta(seconds=max(seconds, 0))
         asked = Question(id=id_, text=text, choices=tuple(choices), expires_at=until)
         (entry,) = await log.append(QuestionAsked(question=asked))
         async with aclosing(self._store.follow(log.run_id, entry.seq)) as batches:

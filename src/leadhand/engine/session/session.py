@@ -210,7 +210,7 @@ class Session(Attempt):
             return answers.failed(self._work, lapse)
         message = lapse.message
         if error.message not in message:
-            message = f"{message}; the last error: {error.message}"
+            message = f"{message.rstrip('.')}; the last error: {error.message}"
         # Of a worker that gives up, the error says whether the same call is worth another try.
         of = error if lapse.type == "gave_up" else lapse
         return answers.failed(self._work, of.evolve(message=message))

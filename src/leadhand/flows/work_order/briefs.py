@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from leadhand.core.outcome import FlowAnswer, all_gaps, source_numbers
-from leadhand.core.relations import approval_note
+from leadhand.core.relations import approval_note, not_allowed
 from leadhand.core.state import RunState
 from leadhand.core.work_order import Subtask
 from leadhand.core.work_result import VerdictKind
@@ -117,6 +117,7 @@ def reviewed(state: RunState, each: Result, numbers: Numbers) -> dict[str, Any]:
         more = {"error": call.error, "approval": approval_note(state, call)}
         shown = {"tool": call.tool, "args": call.args, "ok": call.ok}
         calls.append(shown | {name: text for name, text in more.items() if text})
+    calls += not_allowed(state, each.key)
     facts = {
         "subtask": each.key,
         **given.model_dump(include={"name", "tool", "args", "expected_output"}),
@@ -148,10 +149,10 @@ def compose(
 def result(each: Result, numbers: Numbers, *, judged: bool = True) -> dict[str, Any]:
     """Return a result in short, with the arguments of its call or the calls that its worker chose."""
     data, given = each.state.data, each.state.subtask
-    chosen = {call.tool: call.args or given.args for call in each.state.made}
+    chosen = [{"tool": call.tool, "args": call.args or given.args} for call in each.state.made]
     shown = {
         "name": given.name,
-        "args": each.state.args_made(ok=True) if given.tool is not None else chosen,
+        **({"calls": chosen} if given.tool is None else {"args": each.state.args_made(ok=True)}),
         "summary": each.text,
         "raw": data.raw if data is not None and data.is_cut else None,
         "sample": data is not None and data.sample,

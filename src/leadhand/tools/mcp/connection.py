@@ -65,11 +65,10 @@ class McpConnection:
         return tool
 
     async def _confirm(self, spec: ToolSpec) -> None:
-        """Check a tool before a person is asked, if a connection is open. Raises ToolError as :meth:`_compare` does."""
-        if self._link is not None and not self._link.over.is_set():
-            with suppress(ConfigurationError, TimeoutError):  # the call finds out
-                async with asyncio.timeout(PATIENCE_S):
-                    self._compare(spec, await self._link.listed(time.monotonic()))
+        """Check a tool before a person is asked. Raises ToolError as :meth:`_compare` does."""
+        with suppress(ConfigurationError, TimeoutError):  # the call finds out
+            async with asyncio.timeout(PATIENCE_S):
+                self._compare(spec, (await self._ready(0.0))[1])
 
     async def aclose(self) -> None:
         """Close the connection, and end the process of the server."""

@@ -7,6 +7,7 @@ import hashlib
 import logging
 import os
 import re
+import sys
 import threading
 import time
 from collections.abc import Mapping
@@ -43,9 +44,8 @@ _RESULT: TypeAdapter[types.CallToolResult | types.InputRequiredResult] = TypeAda
 PASSED_ON = re.compile(r"(?i)lang|lc_all|tz|tmpdir|(http|https|all|no)_proxy|ssl_cert_(file|dir)|\w+_ca_(certs|bundle)")
 """The variables that the process of a server gets besides PATH, HOME and the like: language, time, and the network,
 without which a command such as uvx installs nothing behind a proxy."""
-LEASHED = '((exec 3<"$1" && { read -r _ <&3; sleep 2; kill -9 0; }) >/dev/null 2>&1 &); shift; exec "$@"'
-"""Runs a command, and kills what is left of it 2 s after the end of the process that holds the pipe at a path."""
-HAS_LEASH = all(map(os.path.exists, ("/bin/sh", "/proc/self/fd")))  # on Linux
+LEASH = (sys.executable, "-I", "-S", os.path.join(os.path.dirname(__file__), "leash.py"))
+HAS_LEASH = bool(sys.executable) and os.path.exists("/proc/self/fd")  # on Linux
 LOGGER = logging.getLogger("leadhand.tools.mcp")
 logging.getLogger("mcp").addHandler(logging.NullHandler())  # else Python writes its warnings to stderr
 
@@ -128,7 +128,7 @@ class Link:
         reader.start()
         stack.push_async_callback(asyncio.to_thread, reader.join, 1.0)
         errlog = stack.enter_context(os.fdopen(writing, "w"))
-        leash = ("/bin/sh", "-c", LEASHED, "sh", f"/proc/{os.getpid()}/fd/{ends[0]}") if HAS_LEASH else ()
+        leash = (*LEASH, f"/proc/{os.getpid()}/fd/{ends[0]}") if HAS_LEASH else ()
         command, *args = (*leash, *server.command)
         given = StdioServerParameters(command=command, args=args, env=env, cwd=server.directory or None)
         return stdio_client(given, errlog)

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from leadhand.core.errors import ConfigurationError, FailureClass, ToolError
-from leadhand.core.tool import Effect, PinnedOperation, ToolSpec
+from leadhand.core.tool import Effect, PinnedOperation, ToolReturn, ToolSpec
 from leadhand.core.value import Json, compact_json, object_of, text_of
 from leadhand.engine.gate import schema_problems
 from leadhand.engine.tool_returns import Unreadable, returned_value
@@ -145,7 +145,7 @@ class OpenApiConnection:
         tool: Tool[..., Any] = Tool.from_schema(name, description, parameters, made, **given, **more)
         if name == self._call:
             tool.check = partial(self._check, operation, digest)
-        if digest and self._operations:
+        if digest:
             tool.confirm = partial(self._pinned, operation or name, digest)
         return tool
 
@@ -183,12 +183,12 @@ class OpenApiConnection:
     async def _described(self, args: dict[str, Json], _context: ToolContext) -> Json:
         found = (self._operations or await self._read()).get(text_of(args["operation"]))
         if found is None:
-            raise invalid(f"there is no operation {args['operation']!r}", self._how)
+            raise invalid(f"there is no operation {args['operation']!r}: {self._how}", self._how)
         return {**_in_short(found), "description": found.description, "arguments": found.arguments}
 
-    async def _made(self, name: str, digest: str, args: dict[str, Json], context: ToolContext) -> Json:
-        """Return JSON data, a text, None for nothing, or a description of other data. Raises ToolError; the classes of
-        statuses are in docs/how-to/call-an-api.md."""
+    async def _made(self, name: str, digest: str, args: dict[str, Json], context: ToolContext) -> Any:
+        """Return JSON data, a text, that there is nothing, or a description of other data. Raises ToolError; the
+        classes of statuses are in docs/how-to/call-an-api.md."""
         import aiohttp
         from yarl import URL
 
@@ -213,7 +213,8 @@ class OpenApiConnection:
             how = f"check that the API is at {self._base}, or set base_url to where it is"
             raise ToolError(said, type="connection", class_=class_, next_action=how, not_made=never_sent) from error
         if 200 <= status < 300:
-            return value
+            is_empty = value is None and operation.output is None
+            return ToolReturn(summary=f"{self._name} answered {status}, without content") if is_empty else value
         is_refused = status in (401, 403, 407) or status < 400
         class_ = fetching.class_of(status, FailureClass.UNAVAILABLE if is_refused else FailureClass.INVALID)
         how = f"give {self._name} a key that may do this with headers, such as: {operation.keys or 'Authorization'}"
