@@ -25,6 +25,7 @@ from leadhand.core.events import (
 from leadhand.core.limits import Limits
 from leadhand.core.run import RunStatus
 from leadhand.core.secret import has_secret
+from leadhand.core.text import is_said
 from leadhand.core.tool import ApprovalPolicy, ToolReturn
 from leadhand.tools.decorator import tool
 
@@ -375,6 +376,22 @@ async def test_an_argument_is_from_the_request_only_if_the_request_says_it(open_
     (question,) = state.approvals.values()
     assert question.origins == {"amount": origin}
     assert question.asked_at is not None
+
+
+@pytest.mark.parametrize(
+    ("value", "request_", "said"),
+    [
+        ("bob@x.com", "Write to bob@x.com.", True),
+        ("bob@x.com", "Write to alice+bob@x.com", False),
+        ("evil.com", "Look at evil.com.example.org", False),
+        ("notes.txt", "Delete backup/notes.txt", False),
+        ({"to": "Ann", "amounts": [3, 4]}, "Pay Ann 3 and 4", True),
+        ({"to": "Ann", "amounts": [3, 5]}, "Pay Ann 3 and 4", False),
+        ({}, "Pay", False),
+    ],
+)
+def test_a_part_of_an_address_is_not_what_a_request_says(value: Any, request_: str, said: bool):
+    assert is_said(value, request_) is said
 
 
 async def test_the_origin_of_an_argument_that_is_named_like_a_secret_is_shown(open_world: Any):

@@ -54,6 +54,7 @@ def test_a_schema_is_passed_on_as_it_is() -> None:
         {"parameters": {"type": "array"}},
         {"parameters": "text"},
         {"call": "text"},
+        {"call": lambda args: args},
         {"output": "text"},
         {"effect": "twice"},
         {"retry": 3},

@@ -27,11 +27,17 @@ def is_blank(text: str) -> bool:
 
 
 def is_said(value: Any, request: str) -> bool:
-    """Whether a request contains this value as whole words or as a whole number, ignoring case."""
-    if isinstance(value, bool | None | list | dict):
+    """Whether a request contains this value as whole words or as a whole number, ignoring case, and not as a part of an
+    address or a path; of an object or a list, all that is in it."""
+    if isinstance(value, list | dict):
+        inside = cast("dict[str, Any] | list[Any]", value)
+        parts = [*(inside.values() if isinstance(inside, dict) else inside)]
+        return bool(parts) and all(is_said(each, request) for each in parts)
+    if isinstance(value, bool | None):
         return False
     said = str(value).strip() if isinstance(value, str) else f"{value:g}"
-    return bool(said) and re.search(rf"(?<![\w.]){re.escape(said)}(?![\w]|\.\d)", request, re.IGNORECASE) is not None
+    whole = rf"(?<![\w.@/+]){re.escape(said)}(?!\w|[.@/+]\w)"
+    return bool(said) and re.search(whole, request, re.IGNORECASE) is not None
 
 
 def listed(names: Sequence[str]) -> str:

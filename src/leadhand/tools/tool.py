@@ -121,6 +121,11 @@ class Tool(Generic[_P, _R]):
         if kind != "object":
             how = 'Describe an object: {"type": "object", "properties": {…}}.'
             raise UsageError(f"the parameters of the tool {name} are a schema of {shown(kind)}", how)
+        try:
+            inspect.signature(call).bind({}, None)
+        except TypeError as error:
+            how = "Write it with two parameters: the arguments, and the context of the call."
+            raise UsageError(f"the function of the tool {name} cannot be called: {error}", how) from error
         fields["fingerprint"] = fingerprint or hashlib.sha256(compact_json([name, fields]).encode()).hexdigest()[:16]
         fields |= {"operations": dict(operations or {}), "target": target}
         return cls(name, call, lambda: fields, call, **{"effect": Effect.ONCE, **policy})  # type: ignore[return-value]

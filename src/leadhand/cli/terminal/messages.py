@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from leadhand.app.export.formatting import (
     LONGEST_LINE,
@@ -44,7 +44,7 @@ from leadhand.app.settings import tilde
 from leadhand.cli.options import StoreFlags, sources_given
 from leadhand.cli.terminal.streams import err_is_terminal, out_is_terminal, say, width, write_line
 from leadhand.core.approval import ApprovalStatus, Question, approval_id
-from leadhand.core.errors import ConfigurationError
+from leadhand.core.errors import ConfigurationError, LeadhandError
 from leadhand.core.limits import usd
 from leadhand.core.relations import open_plan, open_question
 from leadhand.core.run import CitedSource, RunDefinition, RunStatus
@@ -55,6 +55,9 @@ from leadhand.flows.facts import ASSUMED_WINDOW
 from leadhand.ports.runs import RunListing, duration_s
 from leadhand.stores.opening import database_at
 from leadhand.tools.source import origin_of
+
+if TYPE_CHECKING:
+    from leadhand.app.project.manifest import Project
 
 LEAST_LAST = 12
 """Columns of the last column of a table on a terminal."""
@@ -274,19 +277,33 @@ def resume_command(
 
 def flags_needed(store: StoreFlags, definition: RunDefinition, tools: Iterable[str] = ()) -> list[str]:
     """Return the flags of the files that a run needs: those that were given, or else those that its log names."""
-    given = [("--tools", path) for path in tuple(tools) or tools_of(definition)]
-    given += [(f"--{kind}", named) for kind, named in sources_given(store) or sources_of(definition, store.loaded)]
+    given, loaded = [("--tools", path) for path in tuple(tools) or tools_of(definition)], store.loaded
+    if loaded is None and store.project is None and (needed := sources_of(definition, None)):
+        nearest = _nearest()  # a command that only reads has loaded none
+        loaded = nearest if sources_of(definition, nearest) != needed else None
+    given += [(f"--{kind}", named) for kind, named in sources_given(store) or sources_of(definition, loaded)]
     recorded = [_from_here(definition.flow_file)] if definition.flow_file else []
     given += [("--flows", path) for path in store.flows or recorded]
     code = [_from_here(worker.code) for worker in definition.workers if worker.code]
     given += [("--agent", path) for path in store.agent or code]
-    known = () if store.loaded is None else [store.loaded.located(each) for each in store.loaded.manifest.hooks]
+    known = () if loaded is None else [loaded.located(each) for each in loaded.manifest.hooks]
     given += [("--hooks", name) for name in store.hooks if name not in known]
     if definition.hooks and not store.hooks and not known:
         given.append(("--hooks", "FILE"))  # the log names the hooks, and not where they are
-    project = store.project or (_from_here(str(store.loaded.path)) if store.loaded is not None else None)
+    project = store.project or (_from_here(str(loaded.path)) if loaded is not None else None)
     given += [("--project", project)] if project is not None else []
     return [word for named in given for word in named]
+
+
+def _nearest() -> Project | None:
+    """Return the project of the working directory, if there is one that can be used."""
+    from leadhand.app.project.config_files import find_manifest
+    from leadhand.app.project.manifest import load_project
+
+    try:
+        return None if (found := find_manifest(Path.cwd())) is None else load_project(found)
+    except LeadhandError:
+        return None
 
 
 def tools_of(definition: RunDefinition) -> list[str]:

@@ -32,6 +32,8 @@ from leadhand.tools.source import from_environment
 
 OPENING_S = 60.0
 """Seconds in which a server has to answer for the first time: its command may have to install it first."""
+SILENT_S = 5.0
+"""Seconds of them after which a warning is written."""
 HTTP = httpx2.Timeout(30.0, read=None)
 """Seconds to connect and to send a request. How long a server may be silent depends on the call."""
 DECLINING_S = 1.0
@@ -72,6 +74,8 @@ class Link:
         """Open a connection. Raises ConfigurationError, with what the server wrote, if that fails."""
         link = cls(server, environment)
         try:
+            if not (await asyncio.wait({link._opened}, timeout=SILENT_S))[0]:
+                LOGGER.warning("the MCP server %s has not answered yet; it has %g s", server.name, OPENING_S - SILENT_S)
             await asyncio.shield(link._opened)
         except BaseException as error:
             await link.aclose()
