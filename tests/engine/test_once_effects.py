@@ -71,6 +71,7 @@ async def test_where_nobody_is_to_be_asked_a_call_in_doubt_is_a_gap_that_says_so
     assert bench.counts["hanging"] == 1
     (gap,) = state.finished.gaps
     assert state.steps["wo-001.0"].failure.type == INDETERMINATE
+    assert "0.02 s" in gap.reason, "why nobody knows"
     assert gap.reason == state.steps["wo-001.0"].failure.message
 
 

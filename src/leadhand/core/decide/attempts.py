@@ -262,7 +262,7 @@ def failure_of(state: RunState, step: StepState, returned: ev.AttemptReturned) -
 def unseen_effect(step: StepState) -> Failure | None:
     """The failure of a ``once`` call whose end was not recorded: it is more specific than that of its attempt."""
     unseen = step.indeterminate_calls
-    return indeterminate(unseen[0].tool) if unseen else None
+    return (unseen[0].failure or indeterminate(unseen[0].tool)) if unseen else None
 
 
 def under_way(state: RunState, key: str) -> AttemptState:

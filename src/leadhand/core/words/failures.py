@@ -70,9 +70,10 @@ def _number(value: float) -> str:
 # --- failures --------------------------------------------------------------------------------------------------------
 
 
-def indeterminate(tool: str) -> Failure:
-    """Return the failure of a ``once`` call whose end was not recorded: only a person may repeat it."""
-    message = f"{tool} was interrupted: the call may have gone through, so it was not repeated"
+def indeterminate(tool: str, why: str = "") -> Failure:
+    """Return the failure of a ``once`` call whose end was not recorded, or that failed so that nobody knows whether it
+    went through: only a person may repeat it."""
+    message = f"{tool} was interrupted{why and f' ({why})'}: the call may have gone through, so it was not repeated"
     action = "check whether the call went through before you ask for it again"
     return Failure.of(message, INDETERMINATE, FailureClass.UNAVAILABLE, action)
 

@@ -365,7 +365,7 @@ def _failure(tool: ToolSpec, error: Exception) -> Failure:
         return unreadable(tool.name, failure)
     # The call may have happened, or may still happen on its abandoned thread, so it must not be repeated.
     unsure = isinstance(error, OSError) or failure.class_ is FailureClass.TRANSIENT
-    return indeterminate(tool.name) if unsure and not failure.not_made else failure
+    return indeterminate(tool.name, failure.message) if unsure and not failure.not_made else failure
 
 
 def _emit(loop: asyncio.AbstractEventLoop, log: RunLog, attempt: str, message: object) -> None:
