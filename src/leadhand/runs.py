@@ -295,10 +295,9 @@ class Run(Answering, Generic[ValueT]):
         """Start a run that follows up this one, and return at once; it continues in the background of this loop.
 
         It has the flow, the options, the models, the documents, the limits, the output and the tags of this run, where
-        you give no others: ``flow``, ``options`` of the flow, one ``model`` for all workers, ``limits``, an
-        ``output``, and ``tags``. It has a ``name``
-        and ``deps`` of its own. Its planner receives this run's request, answer and sources. Raises UsageError while
-        this run has not ended, and otherwise as :meth:`Leadhand.start` does.
+        you give no others: ``flow``, ``options`` of the flow, one ``model`` for all workers, ``limits``, an ``output``,
+        and ``tags``. It has a ``name`` and ``deps`` of its own. Its planner receives this run's request, answer and
+        sources. Raises UsageError while this run has not ended, and otherwise as :meth:`Leadhand.start` does.
         """
         checked, runtime = check_request(request, example='run.follow_up("And tomorrow?")'), self._runtime
         earlier = await follow_ups.load_earlier(runtime, self.run_id)

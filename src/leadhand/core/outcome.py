@@ -241,7 +241,7 @@ def gap(step: StepState, class_: FailureClass, reason: str, action: str) -> Gap:
         name=step.step.name,
         class_=class_,
         reason=reason,
-        next_action="; ".join(dict.fromkeys([*filter(None, [action]), *[words.CHECK_FIRST] * careful])),
+        next_action=f"{action}; {words.CHECK_FIRST}" if careful else action,
     )
 
 

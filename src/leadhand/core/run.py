@@ -86,14 +86,13 @@ class RunDefinition(Value):
     answer. ``budgets`` are those of its key, ``concurrency`` what it shares. ``needs_prices`` refuses models
     of unknown price, ``unpriced`` are those that its budget does not limit. ``key_id`` is the API key that it belongs
     to, ``submission`` the SHA-256 (hex) of what was sent under an idempotency key. ``earlier`` are the files of earlier
-    runs that it may read, one for each path. ``shape`` is the worker
-    that gives a typed answer ("": text). ``check`` says who checks the answer, ``judging`` are the workers that do, the
-    judge first; with ``strict``, doubts make the run partial. With ``worker_calls`` ``always``, a model writes the
-    result of every subtask. ``instructions`` are those that the
-    run alone was given, by worker (``"*"``: every one), ``only_tools`` the tools to which it was restricted. A run
-    that is ``plan_only`` stops when it has a plan; with ``approve_plan``, it waits until a person approves the plan.
-    With ``own_deps``, its program gave it objects that no log and no other process has. ``messages`` led to the
-    request.
+    runs that it may read, one for each path. ``shape`` is the worker that gives a typed answer ("": text). ``check``
+    says who checks the answer, ``judging`` are the workers that do, the judge first; with ``strict``, doubts make the
+    run partial. With ``worker_calls`` ``always``, a model writes the result of every subtask. ``instructions`` are
+    those that the run alone was given, by worker (``"*"``: every one), ``only_tools`` the tools to which it was
+    restricted. A run that is ``plan_only`` stops when it has a plan; with ``approve_plan``, it waits until a person
+    approves the plan. With ``own_deps``, its program gave it objects that no log and no other process has.
+    ``messages`` led to the request.
     """
 
     request: str

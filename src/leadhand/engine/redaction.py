@@ -224,8 +224,9 @@ class Sealing:
             return payload
         if _FIELD_NAME.search(name) and (self._foreign or not has_secret(payload)):
             return self._sealed(payload)
-        is_given = not isinstance(payload, str) and as_text(payload) in self._others
-        return self.text(payload) if isinstance(payload, str) else self._sealed(payload) if is_given else payload
+        if isinstance(payload, str):
+            return self.text(payload)
+        return self._sealed(payload) if as_text(payload) in self._others else payload  # a number that a call was given
 
     def text(self, text: str) -> str:
         """Return a text with its secrets sealed. If it is JSON, that includes fields with the name of a secret."""

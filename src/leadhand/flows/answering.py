@@ -180,11 +180,11 @@ class _Answering:
             facts["problems"] = fitting(stated, room) or stated[:1]
             material, named = self._material(state), {each.get("evidence") for each in facts["problems"]}
             known = [material.evidence, {key: each for key, each in material.evidence.items() if key in named}]
-            shown = [{"evidence": evidence, "calls": [*material.calls]} for evidence in known]
-            return {
-                **facts,
-                **next((each for each in shown if tokens([facts["problems"], each]) <= room), dict[str, Any]()),
-            }
+            for evidence in known:
+                more = {"evidence": evidence, "calls": [*material.calls]}
+                if tokens([facts["problems"], more]) <= room:
+                    return {**facts, **more}
+            return facts
 
         def checks(_state: RunState, _step: StepState, result: Returned) -> Sequence[str]:
             return fits(result.value) if fits is not None else []

@@ -101,9 +101,9 @@ class OfflineWeb:
         return await self.get(service, url, {})
 
 
-def unavailable(message: str, type: str, how: str) -> ToolError:
+def unavailable(message: str, type: str, how: str, *, not_made: bool = False) -> ToolError:
     """Return the error for what is missing or cannot be used, so that a retry would not help."""
-    return ToolError(message, type=type, class_=FailureClass.UNAVAILABLE, next_action=how)
+    return ToolError(message, type=type, class_=FailureClass.UNAVAILABLE, next_action=how, not_made=not_made)
 
 
 def class_of(status: int, otherwise: FailureClass) -> FailureClass:

@@ -139,8 +139,7 @@ class Promotion:
 
     def carry_out(self, toolbox: Toolbox) -> None:
         """Write the file. Raises ConfigurationError for a worker that cannot be used with these tools, and for a file
-        that
-        cannot be written."""
+        that cannot be written."""
         promoted = {self.path: parse_worker(self.worker.text, self.path)}
         declared_workers(replace(self.project, workers={**self.project.workers, **promoted}), toolbox)
         try:

@@ -94,7 +94,14 @@ class Failure(Value):
 
     @classmethod
     def of(
-        cls, message: str, type: str, class_: FailureClass, next_action: str = "", retry_after_s: float | None = None
+        cls,
+        message: str,
+        type: str,
+        class_: FailureClass,
+        next_action: str = "",
+        retry_after_s: float | None = None,
+        *,
+        not_made: bool = False,
     ) -> "Failure":
         """Return a failure; without ``next_action`` it has the usual one of its class.
 
@@ -103,7 +110,8 @@ class Failure(Value):
         message = message.encode(errors="backslashreplace").decode()  # it may quote what user code said
         if len(message) > LONGEST_MESSAGE:
             message = f"{message[: LONGEST_MESSAGE - 1]}…"
-        return cls(message=message, type=type, class_=class_, next_action=next_action, retry_after_s=retry_after_s)
+        given: dict[str, Any] = {"next_action": next_action, "retry_after_s": retry_after_s, "not_made": not_made}
+        return cls(message=message, type=type, class_=class_, **given)
 
     def __str__(self) -> str:
         return f"{self.message} ({self.class_.value})"
@@ -239,8 +247,7 @@ class ToolError(Exception):
         super().__init__(message)
         if class_ not in list(FailureClass):
             raise UsageError(f"{class_!r} is not a class of failures", f"Choose from: {', '.join(FailureClass)}.")
-        failure = Failure.of(message, type, FailureClass(class_), next_action, retry_after_s)
-        self.failure = failure.evolve(not_made=True) if not_made else failure
+        self.failure = Failure.of(message, type, FailureClass(class_), next_action, retry_after_s, not_made=not_made)
 
 
 class FlowError(Exception):

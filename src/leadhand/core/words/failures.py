@@ -80,15 +80,15 @@ def indeterminate(tool: str, why: str = "") -> Failure:
 
 def asks_person(tool: str, question: str) -> Failure:
     """Return the failure of a call that is made again when a person has answered the question of its tool."""
-    asked = Failure.of(f"{tool} asks: {question}", ASKS_PERSON, FailureClass.BLOCKED, "answer its question")
-    return asked.evolve(not_made=True)
+    said, action = f"{tool} asks: {question}", "answer its question"
+    return Failure.of(said, ASKS_PERSON, FailureClass.BLOCKED, action, not_made=True)
 
 
 def no_such_secret(reference: str) -> Failure:
     """Return the failure of a call with a reference that leads nowhere."""
     message = f"{reference} refers to no secret of this run: it was deleted, is of another run, or was made up"
     action = "call the tool that returns the secret again"
-    return Failure.of(message, "no_such_secret", FailureClass.INVALID, action).evolve(not_made=True)
+    return Failure.of(message, "no_such_secret", FailureClass.INVALID, action, not_made=True)
 
 
 def unreadable(tool: str, failure: Failure) -> Failure:

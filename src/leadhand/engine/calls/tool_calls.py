@@ -124,7 +124,7 @@ class ToolCalls:
         return None
 
     async def confirm(self, tool: ToolSpec) -> None:
-        """Raise ToolError if the source of a tool offers another one now, as far as this process is connected to it."""
+        """Raise ToolError if the source of a tool offers another one now, as far as it can be reached."""
         if (bound := self._bound(tool)) is not None and bound.confirm is not None:
             await bound.confirm()
 

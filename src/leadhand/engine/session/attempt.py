@@ -170,9 +170,10 @@ class Attempt:
 
     async def _is_blocked(self, turn: Turn, position: int, tool: ToolSpec) -> bool:
         """Let the hooks decide on a call; record it if it is not made, and take note of what they change otherwise."""
-        work, args = self._work, rules.args_of(self._work, turn, position)
+        work = self._work
         if not self._tools.hooks.has(work.definition, "before_tool"):
             return False
+        args = rules.args_of(work, turn, position)
         decided = await self._tools.hooks.before_tool(work, tool, args)
         failure = decided.failure
         if failure is None and decided.args is not None:

@@ -7,7 +7,6 @@ import random
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from fnmatch import fnmatchcase
 from functools import partial
 from typing import Any
 from urllib.parse import urlsplit
@@ -25,7 +24,7 @@ from leadhand.tools.mcp import McpServer
 from leadhand.tools.mcp.link import Link, digest_of
 from leadhand.tools.mcp.questions import Conversation
 from leadhand.tools.mcp.results import returned
-from leadhand.tools.source import name_of
+from leadhand.tools.source import chosen, name_of
 from leadhand.tools.tool import Tool
 
 PATIENCE_S = 15.0
@@ -49,14 +48,10 @@ class McpConnection:
 
     async def tools(self) -> Sequence[Tool[..., Any]]:
         """Return the tools that the server offers now. Raises ConfigurationError if it cannot be reached or used."""
-        link, listed = await self._ready(0.0)
-        for pattern in (*self._server.include, *self._server.effects):
-            if not any(fnmatchcase(each, pattern) for each in listed):
-                what = f"the MCP server {self._server.name} has no tool {pattern}, which its settings name"
-                raise ConfigurationError(what, f"Choose from: {', '.join(listed) or 'none'}.")
-        wanted = self._server.include or ("*",)
-        included = (each for each in listed.values() if any(fnmatchcase(each.name, pattern) for pattern in wanted))
-        return [self._tool(each, link.client) for each in included]
+        server, (link, listed) = self._server, await self._ready(0.0)
+        offered = [(each, [name]) for name, each in listed.items()]
+        used = chosen(f"the MCP server {server.name}", offered, server.include, server.effects)
+        return [self._tool(each, effect, link.client) for each, _, effect in used]
 
     def bind(self, spec: ToolSpec) -> Tool[..., Any]:
         """Return the tool that a run has recorded, without asking the server."""
@@ -75,14 +70,13 @@ class McpConnection:
         if self._link is not None:
             await self._link.aclose()
 
-    def _tool(self, listed: types.Tool, client: Any) -> Tool[..., Any]:
-        """Return a tool. A server that calls one destructive has a person asked, also if a second call is harmless."""
+    def _tool(self, listed: types.Tool, given: Effect | None, client: Any) -> Tool[..., Any]:
+        """Return a tool, with the effect that it is ``given``, else that of its hints. A server that calls one
+        destructive has a person asked, also if a second call is harmless."""
         server, hints, about = self._server, listed.annotations or types.ToolAnnotations(), client.server_info
-        effect = Effect.PURE if hints.read_only_hint else Effect.IDEMPOTENT if hints.idempotent_hint else Effect.ONCE
-        asks = hints.destructive_hint and not hints.read_only_hint
+        hinted = Effect.PURE if hints.read_only_hint else Effect.IDEMPOTENT if hints.idempotent_hint else Effect.ONCE
+        asks = given is None and hints.destructive_hint and not hints.read_only_hint
         at = urlsplit(server.url).hostname if server.url else server.command[0].rpartition("/")[2]
-        if given := [each for pattern, each in server.effects.items() if fnmatchcase(listed.name, pattern)]:
-            effect, asks = given[0], False
 
         async def call(args: dict[str, Json], context: ToolContext) -> ToolReturn:
             return await self._call(tool.spec, args, context)
@@ -92,7 +86,7 @@ class McpConnection:
             listed.description or listed.title or hints.title or listed.name,
             listed.input_schema,
             call,
-            effect=effect,
+            effect=given or hinted,
             approval=ApprovalPolicy.ASK if asks else None,
             output=listed.output_schema,
             origin=f"mcp:{server.name}",

@@ -24,6 +24,7 @@ from leadhand.engine.tool_returns import Unreadable, returned_value
 from leadhand.ports import Caller, Page, ToolContext
 from leadhand.ports.retry_after import retry_after
 from leadhand.tools.openapi import OpenApi, is_url
+from leadhand.tools.services import unavailable
 from leadhand.tools.tool import Tool
 from leadhand.tools.web import fetching, index
 
@@ -100,10 +101,10 @@ class OpenApiConnection:
                 if found is not None and found.digest == digest:
                     return found
         except ConfigurationError as error:
-            raise _unavailable(error.what, "unreadable_document", error.how) from error
+            raise unavailable(error.what, "unreadable_document", error.how, not_made=True) from error
         how = "start a new run, which uses the document as it is now"
         said = f"the operation {name} of {self._name} has changed since the run began, so it was not called"
-        raise _unavailable(said, "tool_changed", how)
+        raise unavailable(said, "tool_changed", how, not_made=True)
 
     async def tools(self) -> list[Tool[..., Any]]:
         """Return the operations as tools, or the three tools that lead to them. Raises ConfigurationError for a
@@ -196,12 +197,13 @@ class OpenApiConnection:
         path, headers, data = operation.request(args, context.call_id, self._keys)
         at = URL(f"{self._base}{path}", encoded=True)
         if context.offline and not await _is_private(at):
-            raise _unavailable(f"{self._name} is not called offline", "offline", "start the run without offline")
+            said = f"{self._name} is not called offline"
+            raise unavailable(said, "offline", "start the run without offline", not_made=True)
 
         def stay(to: URL) -> None:
             if operation.method != "GET" or to.origin() != at.origin():
                 said = f"{self._name} redirects {operation.where} to {fetching.shown(str(to))}"
-                raise _unavailable(said, "redirected", "set base_url to where the API is now", sent=True)
+                raise unavailable(said, "redirected", "set base_url to where the API is now")
 
         try:
             async with self._fetcher.followed(operation.method, at, stay, data=data, headers=headers) as (_, response):
@@ -254,7 +256,3 @@ def _object(**properties: dict[str, Any]) -> dict[str, Any]:
 def _in_short(operation: Operation) -> dict[str, Any]:
     summary, effect = operation.description.partition("\n")[0][:200], operation.effect.value
     return {"operation": operation.name, "request": operation.where, "summary": summary, "effect": effect}
-
-
-def _unavailable(message: str, kind: str, how: str, *, sent: bool = False) -> ToolError:
-    return ToolError(message, type=kind, class_=FailureClass.UNAVAILABLE, next_action=how, not_made=not sent)
