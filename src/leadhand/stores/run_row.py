@@ -14,7 +14,7 @@ from leadhand.ports.runs import REQUEST_SHOWN
 
 from .codec import stored_tags
 from .connection import Row, Table
-from .search import words_in
+from .search import words_of
 
 NAMES = (
     "run_id, flow, request, model, created_at, detached, key_id, follows, offline, documents,"
@@ -34,9 +34,8 @@ RUNS = Table(
 def labels(request: str, name: str, tags: Mapping[str, str]) -> dict[str, str]:
     """Return the columns of a run by which it is found."""
     name = _storable(name)
-    text = f"{name}\n{request}"
-    words = " ".join(["", *words_in(text)])
-    return {"searched": text.lower(), "label_words": words, "name": name, "tags": stored_tags(tags)}
+    words = " ".join(["", *words_of((name, request))])
+    return {"searched": f"{name}\n{request}".lower(), "label_words": words, "name": name, "tags": stored_tags(tags)}
 
 
 def _storable(text: str) -> str:

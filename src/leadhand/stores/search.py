@@ -11,6 +11,7 @@ from __future__ import annotations
 import logging
 import re
 import unicodedata
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from leadhand.core import events as ev
@@ -29,6 +30,8 @@ LONGEST_WORD = 64
 MOST_PHRASES = 16
 """Phrases of a search that are compared; the others are ignored."""
 
+_END = "ª"
+"""Stands between two texts, so that no phrase spans both: databases take it for a word, and no search has it."""
 _KEY = re.compile(r"wo-\d+\.\d+")
 """The key of a subtask: reviews name the subtasks that they judge, so nearly all runs have the same ones."""
 _MARKS = re.compile("[\u0300-\u036f]")
@@ -73,6 +76,11 @@ def words_in(text: str) -> list[str]:
     return [word[:LONGEST_WORD] for word in _WORD.findall(text.lower())]
 
 
+def words_of(texts: Iterable[str]) -> list[str]:
+    """Return the words of several texts in which each phrase is looked for on its own."""
+    return [word for text in texts for word in (*words_in(text), _END)]
+
+
 class Behind(NamedTuple):
     """A run whose events after ``indexed`` are not in the index."""
 
@@ -95,7 +103,7 @@ def new_words(connection: Connection, run: Behind) -> list[str]:
     """Return the words of the events of a run that are not in the index. Events that cannot be read are left out."""
     found = readable_events(connection, run.run_id, run.indexed, TYPES)
     texts = (text for event in found for text in texts_in(event.model_dump(mode="json", include=SEARCHED[type(event)])))
-    return [word for text in texts if not _KEY.fullmatch(text) for word in words_in(text)]
+    return words_of(text for text in texts if not _KEY.fullmatch(text))
 
 
 def write_words(connection: Connection, run: Behind, words: list[str]) -> None:

@@ -75,6 +75,14 @@ class SearchIndexContract(Contract):
         assert await _found(store, "ightly-build") == []
         assert await _found(store, "wo-001.0, failed.") == ["run-1"]
 
+    async def test_no_phrase_spans_two_texts(self, store: ContextStore) -> None:
+        await store.create("run-1", started("pine forest", name="old harbour"))
+        await _finish(store, "run-1", "", _called(item="wo-001", place="c0ffee"))
+        for search in ("wo-001", "c0f", "item-wo", "old-harbour", "pine.forest"):
+            assert await _found(store, search) == (["run-1"] if search != "item-wo" else []), search
+        for search in ("wo-001.c0f", "001/c", "harbour-pine", "ª"):
+            assert await _found(store, search) == [], search
+
     async def test_accents_do_not_count(self, store: ContextStore) -> None:
         for number, answer in (
             (1, "Rain in Zürich"),
