@@ -175,16 +175,29 @@ def parameters_of(command: Leaf) -> list[Option]:
 
 
 def test_every_flag_is_in_the_reference() -> None:
-    """The help of every command is in its section; a group of flags that another command has is in that one's."""
+    """A flag is in the section of its command, or in a table of shared flags that the section names."""
     page = text_of(DOCS / "reference" / "cli.md")
-    sections = dict(zip(*[iter(re.split(r"^## leadhand (.*)\n", page, flags=re.MULTILINE)[1:])] * 2, strict=True))
+    shared, *rest = re.split(r"^## leadhand\b ?(.*)\n", page, flags=re.MULTILINE)
+    sections = dict(zip(*[iter(rest)] * 2, strict=True))
+    tables = dict(zip(*[iter(re.split(r"^### (.*)\n", shared, flags=re.MULTILINE)[1:])] * 2, strict=True))
     for words, command in LEAVES.items():
-        section = sections[words]
-        section += "".join(
-            sections[other] for other in re.findall(r"^\w+: as for leadhand (.*)$", section, re.MULTILINE)
-        )
+        own, _, others = sections[words].partition("Shared flags: ")
+        listed = others.partition("\n```")[0].replace("\n", " ").split(", ")
+        known = own + "".join(tables[each.removeprefix("all of ")] for each in listed if each.startswith("all of "))
         flags = [each.opts[0] for each in parameters_of(command)]
-        assert [flag for flag in flags if f"  {flag} " not in section] == [], words
+        assert [flag for flag in flags if not re.search(rf"[ `]{flag}[ `\n]", known) and flag not in listed] == [], (
+            words
+        )
+
+
+def test_every_shared_flag_has_its_words() -> None:
+    page = text_of(DOCS / "reference" / "cli.md")
+    listed = {
+        flag
+        for line in re.findall(r"^Shared flags: ([^`]*)", page, re.MULTILINE)
+        for flag in re.findall(r"--[\w-]+", line)
+    }
+    assert sorted(listed - {row[0].strip("`").split()[0] for row in rows(DOCS / "reference" / "cli.md", "flag")}) == []
 
 
 def test_the_exit_codes_are_those_of_the_code() -> None:
