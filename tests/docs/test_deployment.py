@@ -26,7 +26,7 @@ from leadhand.cli.parser import Call, parse
 DEPLOY = ROOT / "deploy"
 UNITS = sorted((DEPLOY / "systemd").glob("*.service"))
 MANIFESTS = sorted((DEPLOY / "kubernetes").glob("*.yaml"))
-PAGES = [ROOT / "docs" / "how-to" / name for name in ("deploy.md", "kubernetes.md")]
+PAGES = [ROOT / "docs" / "how-to" / name for name in ("deploy.md",)]
 DOCKERFILE = (ROOT / "Dockerfile").read_text(encoding="utf-8")
 HOME = "/var/lib/leadhand"
 NAMES = "|".join(sorted({words.partition(" ")[0] for words in COMMANDS}))
