@@ -52,7 +52,7 @@ async def test_a_source_has_the_same_ids_in_a_search_and_when_it_is_read(offline
 async def test_leadhand_answers_from_its_own_documentation(offline: ToolContext) -> None:
     found = await web_search("How does Leadhand recover after a crash?", context=offline)
     pages = {result["url"]: result["passages"] for result in shown(found)["results"][:2]}
-    assert pages["leadhand:docs/how-to/resume-a-run.md"]
+    assert pages["leadhand:docs/how-to/steer-a-run.md"]
     assert not found.sample
 
 
