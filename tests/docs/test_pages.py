@@ -173,7 +173,7 @@ def test_every_flag_is_in_the_reference() -> None:
     tables = dict(zip(*[iter(re.split(r"^### (.*)\n", shared, flags=re.MULTILINE)[1:])] * 2, strict=True))
     for words, command in LEAVES.items():
         own, _, others = sections[words].partition("Shared flags: ")
-        listed = ["--debug", *others.partition("\n```")[0].replace("\n", " ").split(", ")]
+        listed = ["--debug", *re.split(r",\s+", others.partition("\n```")[0])]
         known = own + "".join(tables[each.removeprefix("all of ")] for each in listed if each.startswith("all of "))
         flags = [each.opts[0] for each in parameters_of(command)]
         assert [flag for flag in flags if not re.search(rf"[ `]{flag}[ `\n]", known) and flag not in listed] == [], (
