@@ -25,9 +25,11 @@ from leadhand.cli.parser import LEAVES, Leaf, Option
 from leadhand.core import errors
 from leadhand.core.decide.attempts import FIRST_DELAY_S, LONGEST_DELAY_S, MAX_LOSSES, retry_after_s
 from leadhand.core.errors import Failure, FailureClass
+from leadhand.core.events import EVENT_TYPES
 from leadhand.core.limits import Limits
 from leadhand.flows.work_order.reviewing import SHARD
 from leadhand.models.providers import PROVIDERS
+from leadhand.server.app import routed
 from leadhand.tools.services import SERVICES, setting
 
 DOCS = ROOT / "docs"
@@ -189,6 +191,13 @@ def test_every_shared_flag_has_its_words() -> None:
         for flag in re.findall(r"--[\w-]+", line)
     }
     assert sorted(listed - {row[0].strip("`").split()[0] for row in rows(DOCS / "reference" / "cli.md", "flag")}) == []
+
+
+def test_every_event_and_every_route_is_in_the_reference() -> None:
+    events_page, http_page = (text_of(DOCS / "reference" / name) for name in ("events.md", "http-api.md"))
+    assert [name for name in EVENT_TYPES if f"### `{name}`\n" not in events_page] == []
+    routes = [f"{method.upper()} {path}" for path, found in routed().openapi()["paths"].items() for method in found]
+    assert [route for route in routes if f"| `{route}` |" not in http_page] == []
 
 
 def test_the_exit_codes_are_those_of_the_code() -> None:
