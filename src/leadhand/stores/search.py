@@ -31,7 +31,7 @@ MOST_PHRASES = 16
 """Phrases of a search that are compared; the others are ignored."""
 
 _END = "ª"
-"""Stands between two texts, so that no phrase spans both: databases take it for a word, and no search has it."""
+"""Separates two texts, so that no phrase spans both: databases take it for a word, and no search has it."""
 _KEY = re.compile(r"wo-\d+\.\d+")
 """The key of a subtask: reviews name the subtasks that they judge, so nearly all runs have the same ones."""
 _MARKS = re.compile("[\u0300-\u036f]")
